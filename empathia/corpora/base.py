@@ -1,0 +1,89 @@
+"""What a corpus is: its card, its files on this machine, and how bad rows in them are met."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..core import places
+from ..core.errors import BadFile, BadInput, MissingFile, nearest
+
+#: Called with what is wrong in a row: `strict` raises it, a list's `append` notes it and reading goes on.
+Refuse = Callable[[BadFile], None]
+
+
+def strict(problem: BadFile) -> None:
+    problem.hint = problem.hint or "mend the row, or pass --lenient to leave such rows out"
+    raise problem
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file at its authors' public address. `sha256` only where someone has verified it."""
+
+    file: str
+    address: str
+    sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A published corpus. `read(files, split, refuse)` gives its rows; `measures` and `labels` count them."""
+
+    name: str
+    title: str
+    citation: str
+    licence: str
+    folder: str
+    splits: tuple[str, ...]
+    read: Callable[[Files, str, Refuse], list[Any]]
+    measures: Callable[[list[Any]], Mapping[str, float]]
+    labels: Callable[[Any], Iterable[str]]
+    label_kind: str
+    sources: tuple[Source, ...] = ()
+    by_hand: str = ""
+    needs: tuple[str, ...] = field(default=())  # files without which nothing can be read
+
+    @property
+    def files(self) -> Files:
+        return Files(self.name, self.folder)
+
+    def load(self, split: str, lenient: bool = False, skipped: list[BadFile] | None = None) -> list[Any]:
+        """The rows of one split. Lenient reading leaves bad rows out and appends what was wrong to `skipped`."""
+        if split not in self.splits:
+            raise BadInput(f"{self.name} has no split '{split}'", nearest(split, self.splits))
+        if not lenient:
+            return self.read(self.files, split, strict)
+        return self.read(self.files, split, (skipped if skipped is not None else []).append)
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """A corpus' files: below `EMPATHIA_DATA` first, then below `EMPATHIA_HOME/data`, where downloads go
+    when the former cannot be written to."""
+
+    corpus: str
+    folder: str
+
+    def find(self, name: str) -> Path | None:
+        for root in roots():
+            if (root / self.folder / name).is_file():
+                return root / self.folder / name
+        return None
+
+    def need(self, name: str) -> Path:
+        path = self.find(name)
+        if path is None:
+            wanted = places.data() / self.folder / name
+            raise MissingFile(
+                f"{self.corpus} is not here: no {wanted}",
+                f"run: empathia data get {self.corpus} (or set EMPATHIA_DATA to the folder that holds {self.folder}/)",
+            )
+        return path
+
+
+def roots() -> tuple[Path, ...]:
+    """The folders corpora are looked for in, in order."""
+    return tuple(dict.fromkeys((places.data(), places.home() / "data")))

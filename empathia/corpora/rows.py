@@ -1,0 +1,49 @@
+"""Rows of text files, each with the physical line it starts on, so that a bad one can be named.
+
+Only `\\n` ends a line here: the corpora hold U+2028, U+0085 and other characters that `str.splitlines`
+would cut at.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..core.errors import BadFile
+from .base import Refuse
+
+
+def decoded(raw: bytes, path: Path | str) -> str:
+    """UTF-8 text without a byte-order mark; a bad byte is named by line and column."""
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        column = error.start - raw.rfind(b"\n", 0, error.start)
+        raise BadFile(path, "not UTF-8", line=line, column=column) from error
+
+
+def text_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Number and text of each non-empty line."""
+    for number, line in enumerate(decoded(path.read_bytes(), path).split("\n"), 1):
+        if line.strip():
+            yield number, line.rstrip("\r")
+
+
+def csv_rows(text: str, path: Path | str, refuse: Refuse) -> Iterator[tuple[int, list[str]]]:
+    """Rows of a quoted CSV and the line each starts on, however many lines its quoted fields span."""
+    reader = csv.reader(io.StringIO(text, newline="\n"), strict=True)
+    start = 1
+    while True:
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            refuse(BadFile(path, f"not CSV: {error}", line=start))
+        else:
+            if row:
+                yield start, row
+        start = reader.line_num + 1
