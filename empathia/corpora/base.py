@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..core import places
-from ..core.errors import BadFile, BadInput, MissingFile, nearest
+from ..core.errors import BadFile, BadInput, EmpathiaError, MissingFile, nearest
 
 #: Called with what is wrong in a row: `strict` raises it, a list's `append` notes it and reading goes on.
 Refuse = Callable[[BadFile], None]
@@ -42,13 +43,21 @@ class Corpus:
     measures: Callable[[list[Any]], Mapping[str, float]]
     labels: Callable[[Any], Iterable[str]]
     label_kind: str
-    sources: tuple[Source, ...] = ()
-    by_hand: str = ""
-    needs: tuple[str, ...] = field(default=())  # files without which nothing can be read
+    sources: tuple[Source, ...]
+    instead: tuple[str, ...] = ()  # files that `read` takes in place of the sources' own, if all are there
+    by_hand: str = ""  # where a person can get it otherwise
 
     @property
     def files(self) -> Files:
         return Files(self.name, self.folder)
+
+    def here(self) -> Path | None:
+        """The folder that holds the corpus, if some folder does."""
+        for names in (self.instead, tuple(source.file for source in self.sources)):
+            paths = [self.files.find(name) for name in names]
+            if names and all(paths):
+                return next(root / self.folder for root in roots() if (root / self.folder / names[0]).is_file())
+        return None
 
     def load(self, split: str, lenient: bool = False, skipped: list[BadFile] | None = None) -> list[Any]:
         """The rows of one split. Lenient reading leaves bad rows out and appends what was wrong to `skipped`."""
@@ -87,3 +96,17 @@ class Files:
 def roots() -> tuple[Path, ...]:
     """The folders corpora are looked for in, in order."""
     return tuple(dict.fromkeys((places.data(), places.home() / "data")))
+
+
+def writable_root() -> Path:
+    """Where a download goes: the data folder, or `EMPATHIA_HOME/data` when that one is read-only.
+
+    The permission bits count even for root: a folder without any write bit is meant to stay as it is.
+    """
+    for root in roots():
+        nearest_there = root
+        while not nearest_there.exists() and nearest_there != nearest_there.parent:
+            nearest_there = nearest_there.parent
+        if nearest_there.is_dir() and nearest_there.stat().st_mode & 0o222 and os.access(nearest_there, os.W_OK):
+            return root
+    raise EmpathiaError(f"cannot write to {roots()[-1]}", "set EMPATHIA_HOME to a folder you can write to")

@@ -24,6 +24,7 @@ from ..core.errors import BadFile, MissingFile
 from ..core.taxonomy import EMOTIONS
 from ..core.types import Dialogue, Turn
 from .base import Corpus, Files, Refuse, Source
+from .counts import of_dialogues
 from .rows import csv_rows, decoded
 
 ARCHIVE = "empatheticdialogues.tar.gz"
@@ -156,16 +157,7 @@ def _commas(text: str) -> str:
 
 
 def measures(dialogues: list[Dialogue]) -> Mapping[str, float]:
-    turns = sum(len(d.turns) for d in dialogues)
-    words = sum(len(t.text.split()) for d in dialogues for t in d.turns)
-    return {
-        "conversations": len(dialogues),
-        "turns": turns,
-        "listener turns": sum(t.speaker == "listener" for d in dialogues for t in d.turns[1:]),
-        "emotions": len({d.emotion for d in dialogues}),
-        "turns per conversation": turns / max(len(dialogues), 1),
-        "words per turn": words / max(turns, 1),
-    }
+    return {**of_dialogues(dialogues), "emotions": len({d.emotion for d in dialogues})}
 
 
 def labels(dialogue: Dialogue) -> Iterable[str]:
@@ -184,4 +176,5 @@ CORPUS = Corpus(
     labels=labels,
     label_kind="emotion",
     sources=(Source(ARCHIVE, "https://dl.fbaipublicfiles.com/parlai/empatheticdialogues/empatheticdialogues.tar.gz"),),
+    instead=("train.csv", "valid.csv", "test.csv"),
 )

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from ..core.errors import BadFile
 from .base import Refuse
@@ -25,11 +27,29 @@ def decoded(raw: bytes, path: Path | str) -> str:
         raise BadFile(path, "not UTF-8", line=line, column=column) from error
 
 
-def text_lines(path: Path) -> Iterator[tuple[int, str]]:
+def numbered(text: str) -> Iterator[tuple[int, str]]:
     """Number and text of each non-empty line."""
-    for number, line in enumerate(decoded(path.read_bytes(), path).split("\n"), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             yield number, line.rstrip("\r")
+
+
+def text_lines(path: Path) -> Iterator[tuple[int, str]]:
+    return numbered(decoded(path.read_bytes(), path))
+
+
+def json_lines(path: Path, refuse: Refuse) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The JSON object on each non-empty line."""
+    for number, line in text_lines(path):
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            refuse(BadFile(path, f"not JSON: {error.msg}", line=number, column=error.colno))
+            continue
+        if isinstance(row, dict):
+            yield number, row
+        else:
+            refuse(BadFile(path, "not a JSON object", line=number, column=1))
 
 
 def csv_rows(text: str, path: Path | str, refuse: Refuse) -> Iterator[tuple[int, list[str]]]:
@@ -47,3 +67,17 @@ def csv_rows(text: str, path: Path | str, refuse: Refuse) -> Iterator[tuple[int,
             if row:
                 yield start, row
         start = reader.line_num + 1
+
+
+def csv_table(text: str, path: Path | str, columns: tuple[str, ...], refuse: Refuse) -> Iterator[tuple[int, list[str]]]:
+    """Rows of a CSV that names exactly `columns`; a row of another width is refused."""
+    rows = csv_rows(text, path, refuse)
+    first = next(rows, None)
+    if first is None or tuple(first[1]) != columns:
+        raise BadFile(path, f"the first line must name the columns {','.join(columns)}", line=1)
+    for line, row in rows:
+        if len(row) == len(columns):
+            yield line, row
+        else:
+            at = columns[len(row)] if len(row) < len(columns) else len(columns) + 1
+            refuse(BadFile(path, f"{len(row)} fields where {len(columns)} are expected", line=line, column=at))
