@@ -240,12 +240,11 @@ def _lines(row: Any) -> Iterator[str]:
         yield f"  {turn.speaker:>8}: {turn.text}" + (f"  [{known}]" if known else "")
 
 
-def _short(value: Any) -> str:
+def _short(value: Any, between: str = " | ") -> str:
     if isinstance(value, Cause):
         return "because of something unsaid" if value.turn is None else f"because of turn {value.turn}: «{value.span}»"
     if isinstance(value, tuple):
-        separator = " " if all(isinstance(part, str) for part in value) else " | "
-        return separator.join(_short(part) for part in value)
+        return between.join(_short(part, " ") for part in value)
     return str(value)
 
 
