@@ -1,0 +1,104 @@
+"""What every system shares: word vectors, the output layer, and the contract.
+
+A model implements `encode` (contexts → memory), `hidden` (memory and reply prefix → decoder states) and
+`losses`. `step` puts the output layer on `hidden`; search and perplexity use nothing but `encode` and
+`step`, so neither can see gold labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ..nn.blocks import Blocks, Embedding
+from ..nn.cache import Cache, Memory
+from ..nn.losses import Loss, sampled_token_nll, token_nll
+from ..text.batches import Inputs, Targets
+from ..text.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class ReplyLoss:
+    """How the reply's cross-entropy is computed in training."""
+
+    smoothing: float = 0.0
+    head: int = 0  # commonest words always in the normaliser; 0: all words, the plain loss
+    sample: int = 1024  # rarer words drawn for each batch to estimate the rest of it
+
+
+@dataclass(frozen=True)
+class BaseConfig:
+    blocks: Blocks = field(default_factory=Blocks)
+    reply: ReplyLoss = field(default_factory=ReplyLoss)
+
+
+class EmpatheticModel(nn.Module):
+    needs: ClassVar[frozenset[str]] = frozenset()  # fields of Evidence that must arrive with a context
+    Config: ClassVar[type] = BaseConfig
+
+    def __init__(self, config: Any, vocabulary: int) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = Embedding(vocabulary, config.blocks)
+        self.output = nn.Linear(config.blocks.width, vocabulary)
+        if config.blocks.tied_output:
+            self.output.weight = self.embedding.words.weight
+
+    def encode(self, inputs: Inputs) -> Memory:
+        """What the contexts become. Sees no gold."""
+        raise TypeError(f"{type(self).__name__} must define encode")
+
+    def hidden(self, memory: Memory, prefix_BT: Tensor, cache: Cache | None = None) -> Tensor:
+        """Decoder states of the prefix; with a cache, of its new tokens only."""
+        raise TypeError(f"{type(self).__name__} must define hidden")
+
+    def losses(self, inputs: Inputs, gold: Targets, step: int = 0) -> dict[str, Loss]:
+        """Everything that is minimised, by name. `step` counts updates, for schedules inside a model."""
+        return {"reply": self.reply_loss(self.encode(inputs), gold)}
+
+    def forward(self, inputs: Inputs, gold: Targets, step: int = 0) -> dict[str, Loss]:
+        return self.losses(inputs, gold, step)
+
+    def step(self, memory: Memory, prefix_BT: Tensor, cache: Cache | None = None) -> Tensor:
+        """Logits over the next word after each token of the prefix; extends the cache in place."""
+        states_BTD = self.hidden(memory, prefix_BT, cache)
+        if cache is not None:
+            cache.length += prefix_BT.shape[1]
+        return self.output(states_BTD)
+
+    def start_cache(self) -> Cache:
+        return Cache()
+
+    def embed_prefix(self, prefix_BT: Tensor, cache: Cache | None) -> Tensor:
+        return self.embedding(prefix_BT, start=cache.length if cache is not None else 0)
+
+    def reply_loss(self, memory: Memory, gold: Targets) -> Loss:
+        """Cross-entropy of the gold reply under teacher forcing, summed over tokens."""
+        states_BTD = self.hidden(memory, shifted(gold.reply_BT))
+        there = gold.reply_BT != 0
+        states_ND, gold_N = states_BTD[there], gold.reply_BT[there]
+        how, weight, bias = self.config.reply, self.output.weight, self.output.bias
+        if self.training and how.head:
+            return Loss(sampled_token_nll(states_ND, weight, bias, gold_N, how.head, how.sample), "token")
+        return Loss(token_nll(states_ND, weight, bias, gold_N, how.smoothing if self.training else 0.0), "token")
+
+    def emotion_loss(self, logits_BE: Tensor, gold: Targets, weight: float = 1.0) -> Loss:
+        return Loss(F.cross_entropy(logits_BE, gold.emotion_B, ignore_index=-1, reduction="sum"), "row", weight)
+
+    @torch.inference_mode()
+    def response_nll(self, inputs: Inputs, gold: Targets) -> tuple[Tensor, Tensor, Memory]:
+        """Per row: summed negative log-likelihood of the gold reply over the whole vocabulary, its number of
+        tokens, and the memory it was predicted from. The memory comes from `encode`, which sees no gold."""
+        memory = self.encode(inputs)
+        logits_BTV = self.step(memory, shifted(gold.reply_BT))
+        nll_BT = F.cross_entropy(logits_BTV.transpose(1, 2), gold.reply_BT, ignore_index=0, reduction="none")
+        return nll_BT.sum(1), (gold.reply_BT != 0).sum(1), memory
+
+
+def shifted(reply_BT: Tensor) -> Tensor:
+    """The decoder's input under teacher forcing: the start token, then the reply without its last position."""
+    return F.pad(reply_BT[:, :-1], (1, 0), value=Vocabulary.start)

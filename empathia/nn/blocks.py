@@ -1,0 +1,189 @@
+"""Transformer encoder and decoder, one set of blocks for all systems.
+
+`Blocks()` is a modern layer; `Blocks.released()` is the backbone of MoEL, MIME, EmpDG, CEM and KEMP as
+published: key depth 40, filter 50, width-3 convolutions with a ReLU after the second one too (an
+off-by-one in all six repositories), no dropout, standard deviation instead of variance in the norm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from .attention import Attention
+from .cache import Cache, positions
+
+
+@dataclass(frozen=True)
+class Blocks:
+    width: int = 300
+    layers: int = 1
+    heads: int = 6
+    depth: int = 300  # keys and values, all heads together
+    hidden: int = 1200  # of the feed-forward part
+    feed_forward: Literal["linear", "convolution"] = "linear"
+    second_relu: bool = False  # the released off-by-one
+    norm: Literal["variance", "deviation"] = "variance"
+    dropout: float = 0.1
+    embedding_dropout: float = 0.1
+    scale_embeddings: bool = True  # multiply word vectors by the square root of the width
+    input_projection: bool = False  # width to width, without bias, before the first layer
+    tied_output: bool = True  # the output layer is the word vectors
+
+    @classmethod
+    def released(cls, **changes: Any) -> Blocks:
+        values: dict[str, Any] = {
+            "heads": 2, "depth": 40, "hidden": 50, "feed_forward": "convolution", "second_relu": True,
+            "norm": "deviation", "dropout": 0.0, "embedding_dropout": 0.0, "input_projection": True,
+            "tied_output": False,
+        }  # fmt: skip
+        return cls(**{**values, **changes})
+
+
+class DeviationNorm(nn.Module):
+    """Layer norm that divides by (unbiased standard deviation + ε), as released."""
+
+    def __init__(self, width: int, eps: float = 1e-6) -> None:
+        super().__init__()
+        self.weight, self.bias, self.eps = nn.Parameter(torch.ones(width)), nn.Parameter(torch.zeros(width)), eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        centred = x - x.mean(-1, keepdim=True)
+        return self.weight * centred / (x.std(-1, keepdim=True) + self.eps) + self.bias
+
+
+def norm(blocks: Blocks) -> nn.Module:
+    return nn.LayerNorm(blocks.width) if blocks.norm == "variance" else DeviationNorm(blocks.width)
+
+
+class FeedForward(nn.Module):
+    """Two linear maps with a GELU between."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        super().__init__()
+        self.inner = nn.Linear(blocks.width, blocks.hidden)
+        self.outer = nn.Linear(blocks.hidden, blocks.width)
+        self.dropout = nn.Dropout(blocks.dropout)
+
+    def forward(self, x_BTD: Tensor, mask_BT: Tensor | None = None, cache: Cache | None = None) -> Tensor:
+        return self.outer(self.dropout(F.gelu(self.inner(x_BTD))))
+
+
+class Convolution(nn.Module):
+    """A width-3 convolution over positions: centred in an encoder, over the past in a decoder."""
+
+    def __init__(self, width_in: int, width_out: int, causal: bool) -> None:
+        super().__init__()
+        self.causal = causal
+        self.linear = nn.Linear(3 * width_in, width_out)
+
+    def forward(self, x_BTD: Tensor, cache: Cache | None = None) -> Tensor:
+        before, after = (2, 0) if self.causal else (1, 1)
+        past = cache.get(self) if cache is not None else None
+        x = F.pad(x_BTD, (0, 0, before, after)) if past is None else torch.cat([past[0], x_BTD], dim=1)
+        if cache is not None:
+            cache.put(self, x[:, -2:])
+        return self.linear(torch.cat([x[:, :-2], x[:, 1:-1], x[:, 2:]], dim=2))
+
+
+class ConvolutionalFeedForward(nn.Module):
+    def __init__(self, blocks: Blocks, causal: bool) -> None:
+        super().__init__()
+        self.inner = Convolution(blocks.width, blocks.hidden, causal)
+        self.outer = Convolution(blocks.hidden, blocks.width, causal)
+        self.dropout, self.second_relu = nn.Dropout(blocks.dropout), blocks.second_relu
+
+    def forward(self, x_BTD: Tensor, mask_BT: Tensor | None = None, cache: Cache | None = None) -> Tensor:
+        # Padding is zeroed before each convolution, so that a sample's neighbours in a batch change nothing.
+        keep = None if mask_BT is None else mask_BT[:, :, None]
+        hidden = self.dropout(F.relu(self.inner(x_BTD if keep is None else x_BTD * keep, cache)))
+        out = self.outer(hidden if keep is None else hidden * keep, cache)
+        return F.relu(out) if self.second_relu else out
+
+
+def feed_forward(blocks: Blocks, causal: bool) -> nn.Module:
+    return FeedForward(blocks) if blocks.feed_forward == "linear" else ConvolutionalFeedForward(blocks, causal)
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, blocks: Blocks) -> None:
+        super().__init__()
+        self.attention = Attention(blocks.width, blocks.heads, blocks.depth, blocks.dropout)
+        self.feed_forward = feed_forward(blocks, causal=False)
+        self.norms = nn.ModuleList(norm(blocks) for _ in range(2))
+        self.dropout = nn.Dropout(blocks.dropout)
+
+    def forward(self, x_BSD: Tensor, mask_BS: Tensor) -> Tensor:
+        normed = self.norms[0](x_BSD)
+        x_BSD = x_BSD + self.dropout(self.attention(normed, normed, mask_BS))
+        return x_BSD + self.dropout(self.feed_forward(self.norms[1](x_BSD), mask_BS))
+
+
+class DecoderLayer(nn.Module):
+    def __init__(self, blocks: Blocks) -> None:
+        super().__init__()
+        self.own = Attention(blocks.width, blocks.heads, blocks.depth, blocks.dropout)
+        self.cross = Attention(blocks.width, blocks.heads, blocks.depth, blocks.dropout)
+        self.feed_forward = feed_forward(blocks, causal=True)
+        self.norms = nn.ModuleList(norm(blocks) for _ in range(3))
+        self.dropout = nn.Dropout(blocks.dropout)
+
+    def forward(self, x_BTD: Tensor, memory_BSD: Tensor, mask_BS: Tensor, cache: Cache | None = None) -> Tensor:
+        x_BTD = x_BTD + self.dropout(self.own(self.norms[0](x_BTD), causal=True, cache=cache))
+        x_BTD = x_BTD + self.dropout(self.cross(self.norms[1](x_BTD), memory_BSD, mask_BS, cache=cache))
+        return x_BTD + self.dropout(self.feed_forward(self.norms[2](x_BTD), cache=cache))
+
+
+class Encoder(nn.Module):
+    """Layers over embedded positions, then a norm. `width_in` other than the width is projected first."""
+
+    def __init__(self, blocks: Blocks, width_in: int | None = None) -> None:
+        super().__init__()
+        projected = blocks.input_projection or width_in not in (None, blocks.width)
+        self.project = nn.Linear(width_in or blocks.width, blocks.width, bias=False) if projected else nn.Identity()
+        self.layers = nn.ModuleList(EncoderLayer(blocks) for _ in range(blocks.layers))
+        self.norm = norm(blocks)
+
+    def forward(self, x_BSD: Tensor, mask_BS: Tensor) -> Tensor:
+        x_BSD = self.project(x_BSD)
+        for layer in self.layers:
+            x_BSD = layer(x_BSD, mask_BS)
+        return self.norm(x_BSD)
+
+
+class Decoder(nn.Module):
+    """Causal layers over embedded reply positions that attend to a memory, then a norm."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        super().__init__()
+        self.project = nn.Linear(blocks.width, blocks.width, bias=False) if blocks.input_projection else nn.Identity()
+        self.layers = nn.ModuleList(DecoderLayer(blocks) for _ in range(blocks.layers))
+        self.norm = norm(blocks)
+
+    def forward(self, x_BTD: Tensor, memory_BSD: Tensor, mask_BS: Tensor, cache: Cache | None = None) -> Tensor:
+        x_BTD = self.project(x_BTD)
+        for layer in self.layers:
+            x_BTD = layer(x_BTD, memory_BSD, mask_BS, cache)
+        return self.norm(x_BTD)
+
+
+class Embedding(nn.Module):
+    """Word + position (+ speaker) vectors, MIME eq. 1. A speaker's vector is the word vector of its token."""
+
+    def __init__(self, vocabulary: int, blocks: Blocks) -> None:
+        super().__init__()
+        self.words = nn.Embedding(vocabulary, blocks.width, padding_idx=0)
+        nn.init.normal_(self.words.weight, std=blocks.width**-0.5)
+        self.scale = blocks.width**0.5 if blocks.scale_embeddings else 1.0
+        self.dropout = nn.Dropout(blocks.embedding_dropout)
+        self.register_buffer("positions", positions(1024, blocks.width), persistent=False)
+
+    def forward(self, words_BT: Tensor, speakers_BT: Tensor | None = None, start: int = 0) -> Tensor:
+        x_BTD = self.words(words_BT) * self.scale + self.positions[start : start + words_BT.shape[1]]
+        if speakers_BT is not None:
+            x_BTD = x_BTD + self.words(speakers_BT) * self.scale
+        return self.dropout(x_BTD)

@@ -1,0 +1,56 @@
+"""Losses, each returning a sum; the loop divides by the whole batch, however it was split."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A sum over the `token`s or `row`s of a batch, and how much it weighs in the total."""
+
+    total: Tensor
+    per: Literal["token", "row"]
+    weight: float = 1.0
+
+
+def token_nll(states_ND: Tensor, weight_VD: Tensor, bias_V: Tensor, gold_N: Tensor, smoothing: float = 0.0) -> Tensor:
+    """Summed cross-entropy over the whole vocabulary."""
+    logits_NV = F.linear(states_ND, weight_VD, bias_V)
+    return F.cross_entropy(logits_NV, gold_N, reduction="sum", label_smoothing=smoothing)
+
+
+def sampled_token_nll(
+    states_ND: Tensor, weight_VD: Tensor, bias_V: Tensor, gold_N: Tensor, head: int, sample: int
+) -> Tensor:
+    """Summed cross-entropy whose normaliser is exact over the `head` commonest words and estimated over the rest
+    from `sample` of them, drawn uniformly and weighted up (complementary sum sampling, Botev et al. 2017).
+
+    Needs ids ordered by frequency. For training only: perplexity is always measured with `token_nll`.
+    """
+    vocabulary = weight_VD.shape[0]
+    tail = vocabulary - head
+    if tail <= sample:
+        return token_nll(states_ND, weight_VD, bias_V, gold_N)
+    drawn = head + torch.randperm(tail, device=gold_N.device)[:sample]
+    seen = torch.cat([torch.arange(head, device=gold_N.device), drawn])
+    logits_NS = F.linear(states_ND, weight_VD[seen], bias_V[seen])
+    up = torch.log(torch.tensor(tail / sample, device=gold_N.device))
+    logits_NS = torch.cat([logits_NS[:, :head], logits_NS[:, head:] + up], dim=1)
+    # A rare gold word stands exactly once, by itself, never also as a drawn one.
+    logits_NS[:, head:].masked_fill_(drawn[None, :] == gold_N[:, None], float("-inf"))
+    own_N = (states_ND * weight_VD[gold_N]).sum(-1) + bias_V[gold_N]
+    others_N = torch.logsumexp(logits_NS, dim=1)
+    total_N = torch.where(gold_N < head, others_N, torch.logaddexp(others_N, own_N))
+    return (total_N - own_N).sum()
+
+
+def gaussian_kl(mean_q: Tensor, logvar_q: Tensor, mean_p: Tensor, logvar_p: Tensor) -> Tensor:
+    """KL[q ‖ p] of diagonal Gaussians, summed over everything."""
+    ratio = (logvar_q - logvar_p).exp() + (mean_q - mean_p).square() * (-logvar_p).exp()
+    return 0.5 * (ratio - 1 - logvar_q + logvar_p).sum()

@@ -1,0 +1,1 @@
+"""Training: recipes, the loop, checkpoints that resume exactly, and trained runs that answer."""

@@ -1,0 +1,67 @@
+"""From a corpus to encoded splits, a vocabulary and starting word vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from ..core.errors import MissingFile
+from ..core.types import Dialogue, Example
+from ..corpora import load
+from ..models.base import EmpatheticModel
+from ..text.batches import Encoded, Encoder
+from ..text.vectors import find_vectors, fit, read_vectors
+from ..text.vocabulary import Vocabulary
+from .recipe import Data
+
+SPLITS = ("train", "valid", "test")
+
+
+@dataclass(frozen=True)
+class Split:
+    examples: list[Example]
+    encoded: list[Encoded]
+
+    def __len__(self) -> int:
+        return len(self.encoded)
+
+
+def build_vocabulary(data: Data) -> Vocabulary:
+    """From the training split, or from all of them, situations included, as the released systems do."""
+    splits = SPLITS if data.vocabulary == "all" else SPLITS[:1]
+    return Vocabulary.build(_texts(d for s in splits for d in load(data.corpus, s)), data.min_count)
+
+
+def _texts(dialogues: Iterator[Dialogue]) -> Iterator[str]:
+    for dialogue in dialogues:
+        yield from (turn.text for turn in dialogue.turns)
+        if dialogue.situation:
+            yield dialogue.situation
+
+
+def read_split(data: Data, split: str, vocabulary: Vocabulary) -> Split:
+    encoder = Encoder(vocabulary, data.max_context, data.max_reply)
+    examples = [example for dialogue in load(data.corpus, split) for example in dialogue.examples()]
+    return Split(examples, [encoder.example(e) for e in examples])
+
+
+def start_vectors(model: EmpatheticModel, vocabulary: Vocabulary, data: Data, seed: int) -> str:
+    """Put pretrained word vectors into the model where there are any; returns what was done, for the card."""
+    if data.vectors == "none":
+        return "random word vectors"
+    try:
+        path = find_vectors() if data.vectors == "auto" else Path(data.vectors)
+    except MissingFile as missing:
+        return f"random word vectors ({missing})"
+    width = model.config.blocks.width
+    fitted = fit(read_vectors(path, set(vocabulary.words)), vocabulary.words, width, seed)
+    with torch.no_grad():
+        table = model.embedding.words.weight
+        table.copy_(torch.from_numpy(fitted.table))
+        if data.vector_norm:
+            table *= data.vector_norm / table.norm(dim=1).mean()
+        table[vocabulary.pad] = 0
+    return f"{path.name}, {fitted.found} of {vocabulary.size} words found"

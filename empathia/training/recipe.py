@@ -1,0 +1,76 @@
+"""A recipe: which model, on which data, trained how. TOML on disk, frozen dataclasses here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from .. import models
+from ..core import config
+from ..core.errors import BadConfig
+
+
+@dataclass(frozen=True)
+class Data:
+    corpus: str = "empathetic-dialogues"
+    vocabulary: Literal["train", "all"] = "train"  # "all": every split, as published perplexities have it
+    min_count: int = 1
+    max_context: int = 512  # words; older ones fall off
+    max_reply: int = 128
+    vectors: str = "auto"  # "auto": GloVe where found, "none", or a file
+    vector_norm: float = 1.0  # mean length the vectors are scaled to; 0: as they come
+
+
+@dataclass(frozen=True)
+class Train:
+    epochs: int = 12
+    batch: int = 64
+    accumulate: int = 1  # parts a batch is split into to save memory; changes no gradient
+    lr: float = 1e-3
+    schedule: Literal["noam", "cosine", "constant"] = "cosine"
+    warmup: int = 500  # updates
+    betas: tuple[float, ...] = (0.9, 0.98)
+    eps: float = 1e-9
+    weight_decay: float = 0.0
+    clip: float = 1.0  # gradient norm; 0: none
+    bf16: bool = False  # autocast, where the processor has it
+    validate_every: int = 0  # updates; 0: once an epoch
+    patience: int = 2  # validations without improvement before stopping
+    select_from: int = 0  # updates before which no model is kept as best
+    save_every: int = 300  # updates between checkpoints
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Recipe:
+    model: str
+    config: Any  # the model's own Config
+    data: Data = field(default_factory=Data)
+    train: Train = field(default_factory=Train)
+
+    @classmethod
+    def load(cls, path: Path | str, overrides: Iterable[str] = ()) -> Recipe:
+        return cls.of(config.load(path, overrides))
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Recipe:
+        rest = dict(values)
+        own = dict(rest.pop("model", {}))
+        if "name" not in own:
+            raise BadConfig("missing key 'model.name'", "known: " + ", ".join(models.names()))
+        model = models.find(own.pop("name"))
+        built = config.build(model.Config, own, "model")
+        sections = config.build(_Sections, rest)
+        return cls(model.__module__.rpartition(".")[2], built, sections.data, sections.train)
+
+    def dump(self) -> str:
+        own = {"name": self.model, **vars(self.config)}
+        return config.dump({"model": own, "data": self.data, "train": self.train})
+
+
+@dataclass(frozen=True)
+class _Sections:
+    data: Data = field(default_factory=Data)
+    train: Train = field(default_factory=Train)
