@@ -8,21 +8,19 @@
 
 from __future__ import annotations
 
-import fcntl
 import math
-import os
 import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ..core.errors import BadFile, BadInput, MissingFile, nearest
 from ..core.files import read_json, write_json
+from ..core.locks import locked
 from ..core.types import Score
 
 _REQUIRED = {"name": str, "value": (int, float), "unit": str, "signature": str, "command": str, "commit": str}
@@ -95,7 +93,7 @@ def record_all(topic: str, figures: Sequence[Figure], folder: Path | None = None
             raise BadInput(f"{figure.name} is not a finite number: {figure.value}")
     path = results_folder(folder) / f"{topic}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(path.parent):
+    with locked(path.parent):
         known = {(f.name, f.signature): f for f in (read_topic(path) if path.exists() else [])}
         known |= {(f.name, f.signature): f for f in figures}
         write_json(path, [known[key].as_dict() for key in sorted(known)])
@@ -132,9 +130,9 @@ def results_folder(folder: Path | None = None) -> Path:
         return Path(folder) / "benchmarks" / "results"
     here = Path.cwd()
     for place in (here, *here.parents):
-        if (place / "benchmarks" / "results").is_dir():
+        if (place / "benchmarks").is_dir():
             return place / "benchmarks" / "results"
-    raise MissingFile("no benchmarks/results here or above", "run this inside a clone of empathia")
+    raise MissingFile("no benchmarks folder here or above", "run this inside a clone of empathia")
 
 
 def unit_of(score: Score) -> str:
@@ -182,14 +180,3 @@ def _git(where: Path, *arguments: str) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """One writer at a time: two commands may record at once."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
