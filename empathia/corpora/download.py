@@ -33,6 +33,8 @@ CHUNK = 1 << 18
 #: How the kinds of files we fetch begin; a sign-in page served in their place does not.
 MAGIC = {".gz": b"\x1f\x8b", ".tgz": b"\x1f\x8b", ".zip": b"PK"}
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
 #: Told the bytes at hand and, where the server says, the bytes in all.
 Watch = Callable[[int, int | None], None]
 
@@ -95,14 +97,19 @@ def _continue(source: Source, part: Path, watch: Watch, timeout: float) -> None:
         with urllib.request.urlopen(request, timeout=timeout) as answer:
             start, total = _extent(answer, have)
             if start == 0:
+                _forget(part)  # before the new mark: an old beginning must never carry it
                 _remember(part, source, answer)
             _save(answer, part, start, total, watch)
     except urllib.error.HTTPError as error:
         _refused(error, source, part)
     except urllib.error.URLError as error:
         raise _Cut(f"cannot connect: {error.reason}") from error
-    except (http.client.HTTPException, TimeoutError, ConnectionError) as error:
-        raise _Cut(f"the connection dropped: {error or type(error).__name__}") from error
+    except http.client.HTTPException as error:
+        raise _Cut(f"the connection dropped: {type(error).__name__}") from error
+    except OSError as error:
+        if error.errno in FULL:  # told only when the file is closed
+            raise _disk(error, part) from error
+        raise _Cut(f"the connection dropped: {error}") from error
 
 
 def _extent(answer: Any, have: int) -> tuple[int, int | None]:
@@ -219,6 +226,6 @@ def _wrong(path: Path, problem: str, hint: str) -> DownloadFailed:
 
 
 def _disk(error: OSError, path: Path) -> EmpathiaError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if error.errno in FULL:
         return EmpathiaError(f"the disk is full: {path}", "free some space and run again; it goes on from there")
     return EmpathiaError(f"cannot write {path}: {error.strerror or error}", "choose another folder with EMPATHIA_DATA")

@@ -36,8 +36,12 @@ def read(files: Files, split: str, refuse: Refuse) -> list[DialogueCauses]:
 
 def _problem(row: dict[str, Any]) -> tuple[str, str] | None:
     turns, causes = row.get("utters"), row.get("emotion_cause")
-    if not isinstance(turns, list) or not all(isinstance(turn, list) for turn in turns):
+    if not isinstance(turns, list) or not all(
+        isinstance(t, list) and all(isinstance(w, str) for w in t) for t in turns
+    ):
         return "utters", "must be a list of tokenised turns"
+    if not isinstance(row.get("conv_id", ""), str):
+        return "conv_id", "must be a text"
     if row.get("context") not in EMOTIONS:
         return "context", f"'{row.get('context')}' is not one of the 32 emotions"
     if not isinstance(causes, list) or not all(isinstance(c, int) and 0 <= c < len(turns) for c in causes):

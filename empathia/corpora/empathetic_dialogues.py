@@ -86,11 +86,14 @@ def _rows(text: str, path: Path, refuse: Refuse) -> Iterator[tuple[int, list[str
     """Data rows with their lines, by the file's own dialect.
 
     A writer of quoted CSV quotes every field that holds a `"`. So a row of the right width with a `"` inside
-    an unquoted field betrays the official dialect, where one line is one row.
+    an unquoted field betrays the official dialect, where one line is one row; and so does a stray `"` anywhere
+    if every line has the right width.
     """
     lines = text.split("\n")
-    official = any('"' in line and _bare_quotes(line.rstrip("\r")) for line in lines)
-    rows = _plain_rows(lines) if official else csv_rows(text, path, refuse)
+    plain = list(_plain_rows(lines))
+    stray = [row for line, row in plain if '"' in lines[line - 1] and not _QUOTED_LINE.fullmatch(",".join(row))]
+    official = any(_bare_quotes(row) for row in stray) or all(len(row) in WIDTHS for _, row in plain)
+    rows = iter(plain) if stray and official else csv_rows(text, path, refuse)
     first = next(rows, None)
     if first is None or tuple(first[1][: len(COLUMNS)]) != COLUMNS:
         raise BadFile(path, f"the first line must name the columns {','.join(COLUMNS)}", line=1)
@@ -104,11 +107,9 @@ def _plain_rows(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
             yield number, line.split(",")
 
 
-def _bare_quotes(line: str) -> bool:
-    fields = line.split(",")
-    if len(fields) not in WIDTHS or _QUOTED_LINE.fullmatch(line):
-        return False
-    return any('"' in field.replace('""', "") and not field.startswith('"') for field in fields)
+def _bare_quotes(row: list[str]) -> bool:
+    bare = any('"' in field.replace('""', "") and not field.startswith('"') for field in row)
+    return bare and len(row) in WIDTHS
 
 
 def _problem(row: list[str]) -> tuple[str, str] | None:

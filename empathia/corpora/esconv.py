@@ -53,23 +53,29 @@ def _cut(path: Path, split: str) -> Iterator[tuple[int, Any]]:
 
 def _dialogue(name: str, row: Any, path: Path, line: int | None) -> SupportDialogue:
     for key in ("emotion_type", "problem_type", "situation"):
-        if not isinstance(row.get(key), str):
-            raise BadFile(path, "must be a text", line=line, column=key)
-    if not isinstance(row.get("dialog"), list) or not row["dialog"]:
-        raise BadFile(path, "must be a list of messages", line=line, column="dialog")
+        if not isinstance(row, dict) or not isinstance(row.get(key), str):
+            raise BadFile(path, f"{name} lacks this text", line=line, column=key)
+    messages = row.get("dialog")
+    if not isinstance(messages, list) or not messages or not all(isinstance(message, dict) for message in messages):
+        raise BadFile(path, f"{name} lacks its list of messages", line=line, column="dialog")
     turns, strategies = [], []
-    for i, message in enumerate(row["dialog"], 1):
-        role = ROLES.get(message.get("speaker"))
+    for i, message in enumerate(messages, 1):
+        role = ROLES.get(str(message.get("speaker")))
         text = message.get("text", message.get("content"))
         if role is None or not isinstance(text, str) or not text.strip():
             raise BadFile(path, f"message {i} needs a known 'speaker' and a 'text'", line=line, column="dialog")
-        strategy = message.get("strategy", (message.get("annotation") or {}).get("strategy"))
+        strategy = message.get("strategy", _annotated(message))
         if role == "listener" and not isinstance(strategy, str):
             raise BadFile(path, f"message {i} lacks its strategy", line=line, column="dialog")
         turns.append(Turn(role, " ".join(text.split())))
         strategies.append(strategy if role == "listener" else None)
     dialogue = Dialogue(name, tuple(turns), situation=row["situation"].strip())
     return SupportDialogue(dialogue, row["emotion_type"], row["problem_type"], tuple(strategies))
+
+
+def _annotated(message: dict[str, Any]) -> Any:
+    annotation = message.get("annotation")
+    return annotation.get("strategy") if isinstance(annotation, dict) else None
 
 
 def measures(rows: list[SupportDialogue]) -> Mapping[str, float]:

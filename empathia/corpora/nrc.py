@@ -34,7 +34,7 @@ def read(files: Files, split: str, refuse: Refuse) -> list[EmotionWord]:
         value = values.get(word) if isinstance(word, str) else None
         if not isinstance(word, str) or not word.strip():
             refuse(BadFile(path, f"entry {i} of the word list is not a word", column=i))
-        elif value not in (None, 0, 1, 2):
+        elif value not in (None, 0, 1, 2) or isinstance(value, float):
             refuse(BadFile(path, f"the value of '{word}' is not 0, 1 or 2", column=word))
         else:
             words.append(EmotionWord(word, value))

@@ -52,10 +52,12 @@ def _dialogue(name: str, parts: Any, path: Path) -> CauseDialogue:
     turns, emotions, causes = [], [], []
     for i, row in enumerate(parts[0]):
         at = f"{name}, turn {i + 1}"
+        if not isinstance(row, dict):
+            raise BadFile(path, "must be an object", column=at)
         text, emotion = row.get("utterance"), row.get("emotion")
         if not isinstance(text, str) or not text.strip():
             raise BadFile(path, "'utterance' must be a text", column=at)
-        emotion = MEANT.get(emotion, emotion)
+        emotion = MEANT.get(str(emotion), emotion)
         if emotion not in EMOTIONS:
             raise BadFile(path, f"'{emotion}' is not an emotion of DailyDialog", column=at)
         evidence, spans = row.get(EVIDENCE, []), row.get(SPANS, [])

@@ -75,9 +75,10 @@ def _from_package(path: Path, watch: Watch) -> None:
             member = tar.getmember(f"package/{PACKAGE}.json")
             inside = tar.extractfile(member)
             assert inside is not None  # the integrity just checked says that it is a plain file
-            for word, numbers in vectors(inside, package):
+            for i, (word, numbers) in enumerate(vectors(inside, package)):
                 out.write(f"{word} {' '.join(numbers)}\n")
-                watch(inside.tell(), member.size)
+                if i % 1000 == 0:
+                    watch(inside.tell(), member.size)
 
 
 def _packed(scratch: Path) -> Path:

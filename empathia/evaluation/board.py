@@ -21,6 +21,7 @@ from typing import Any
 from ..core.errors import BadFile, BadInput, MissingFile, nearest
 from ..core.files import read_json, write_json
 from ..core.locks import locked
+from ..core.places import data, home, runs
 from ..core.types import Score
 
 _REQUIRED = {"name": str, "value": (int, float), "unit": str, "signature": str, "command": str, "commit": str}
@@ -144,8 +145,10 @@ def unit_of(score: Score) -> str:
 
 
 def running_command() -> str:
-    """The command line of this process as one could type it again."""
-    return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+    """The command line of this process as one could type it again, free of this machine's folders."""
+    program = _portable(sys.argv[0])
+    started = ["python", program] if program.endswith(".py") else [Path(program).name]
+    return " ".join([*started, *(_portable(argument) for argument in sys.argv[1:])])
 
 
 def commit_of(folder: Path | None = None) -> str:
@@ -156,6 +159,19 @@ def commit_of(folder: Path | None = None) -> str:
         return "unknown"
     changed = _git(where, "status", "--porcelain", "--untracked-files=no", "--", ".", ":!benchmarks/results")
     return head + ("+" if changed else "")
+
+
+def _portable(argument: str) -> str:
+    """An argument, quoted; an absolute path in it relative to here or to the variable it lies below, else its name."""
+    option, equals, value = argument.rpartition("=")
+    path = Path(value)
+    if not path.is_absolute():
+        return shlex.quote(argument)
+    known = [("", Path.cwd()), ("$EMPATHIA_RUNS/", runs()), ("$EMPATHIA_DATA/", data()), ("$EMPATHIA_HOME/", home())]
+    for prefix, folder in known:
+        if path.is_relative_to(folder):
+            return option + equals + prefix + shlex.quote(str(path.relative_to(folder)))
+    return option + equals + shlex.quote(path.name)
 
 
 def _rows(path: Path, required: Mapping[str, Any], known: Iterable[str]) -> list[dict[str, Any]]:

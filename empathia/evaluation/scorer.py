@@ -9,7 +9,7 @@ from ..core.replies import SystemReply
 from ..core.types import Score
 from .bleu import bleu, bleu_raw_reference
 from .distinct import distinct
-from .similarity import Embed, similarity
+from .similarity import Embed, Remembered, similarity
 from .variety import variety
 
 
@@ -33,6 +33,7 @@ def score_replies(
     scores += distinct(texts, conditions)
     scores += variety(texts, conditions, bootstrap)
     if embed is not None:
+        embed = Remembered(embed)
         if gold is not None:
             scores.append(similarity("ses", texts, gold, embed, conditions, bootstrap))
         scores.append(similarity("rel", texts, [r.context.last for r in replies], embed, conditions, bootstrap))

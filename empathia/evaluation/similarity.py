@@ -21,6 +21,26 @@ from .significance import bootstrap_mean, bounded
 Embed = Callable[[Sequence[str]], NDArray[np.floating]]
 
 
+class Remembered:
+    """An encoder that embeds each text once: gold replies and user turns come back with every system."""
+
+    def __init__(self, embed: Embed) -> None:
+        self._embed = embed
+        self._vectors: dict[str, NDArray[np.floating]] = {}
+        self.signature = signature_of(embed)
+
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.floating]:
+        new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        if new:
+            self._vectors.update(zip(new, self._embed(new), strict=True))
+        return np.stack([self._vectors[text] for text in texts])
+
+
+def signature_of(embed: Embed) -> str:
+    """What a signature calls an encoder: its own `signature`, else its name."""
+    return str(getattr(embed, "signature", getattr(embed, "__name__", type(embed).__name__)))
+
+
 def similarity(
     name: str,
     replies: Sequence[str],
@@ -31,13 +51,13 @@ def similarity(
 ) -> Score:
     """Mean cosine between each reply and its target: `ses` with gold replies, `rel` with last user turns."""
     cosine = cosines(replies, targets, embed)
-    encoder = getattr(embed, "signature", getattr(embed, "__name__", type(embed).__name__))
-    score = Score(name, float(cosine.mean()), sign(conditions, n=len(cosine), text=FORM, encoder=encoder))
+    signature = sign(conditions, n=len(cosine), text=FORM, encoder=signature_of(embed))
+    score = Score(name, float(cosine.mean()), signature)
     return bounded(score, bootstrap_mean(cosine, resamples)) if resamples else score
 
 
 def cosines(replies: Sequence[str], targets: Sequence[str], embed: Embed) -> NDArray[np.float64]:
-    """The cosine of each reply with its target; 0 where either has no direction. Equal texts are embedded once."""
+    """The cosine of each reply with its target; 0 where either has no direction."""
     if len(replies) != len(targets) or not replies:
         raise BadInput(f"similarity needs one target per reply: {len(replies)} and {len(targets)}")
     left, right = normalised(replies), normalised(targets)

@@ -16,9 +16,9 @@ class Attention(nn.Module):
     width of 300; most others the width itself.
     """
 
-    def __init__(self, width: int, heads: int, depth: int, dropout: float = 0.0, bias: bool = False) -> None:
+    def __init__(self, width: int, heads: int, depth: int, bias: bool = False) -> None:
         super().__init__()
-        self.heads, self.dropout = heads, dropout
+        self.heads = heads
         self.query = nn.Linear(width, depth, bias=bias)
         self.key = nn.Linear(width, depth, bias=bias)
         self.value = nn.Linear(width, depth, bias=bias)
@@ -51,8 +51,7 @@ class Attention(nn.Module):
         if causal and query.shape[2] > 1:
             steps, seen = query.shape[2], key.shape[2]
             mask = torch.ones(steps, seen, dtype=torch.bool, device=query.device).tril(seen - steps)
-        dropout = self.dropout if self.training else 0.0
-        mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
+        mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
         return self.out(mixed.transpose(1, 2).flatten(2))
 
     def _split(self, x_BTD: Tensor) -> Tensor:

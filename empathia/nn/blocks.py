@@ -16,6 +16,7 @@ from torch.nn import functional as F
 
 from .attention import Attention
 from .cache import Cache, positions
+from .dropout import Dropout
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class FeedForward(nn.Module):
         super().__init__()
         self.inner = nn.Linear(blocks.width, blocks.hidden)
         self.outer = nn.Linear(blocks.hidden, blocks.width)
-        self.dropout = nn.Dropout(blocks.dropout)
+        self.dropout = Dropout(blocks.dropout)
 
     def forward(self, x_BTD: Tensor, mask_BT: Tensor | None = None, cache: Cache | None = None) -> Tensor:
         return self.outer(self.dropout(F.gelu(self.inner(x_BTD))))
@@ -95,7 +96,7 @@ class ConvolutionalFeedForward(nn.Module):
         super().__init__()
         self.inner = Convolution(blocks.width, blocks.hidden, causal)
         self.outer = Convolution(blocks.hidden, blocks.width, causal)
-        self.dropout, self.second_relu = nn.Dropout(blocks.dropout), blocks.second_relu
+        self.dropout, self.second_relu = Dropout(blocks.dropout), blocks.second_relu
 
     def forward(self, x_BTD: Tensor, mask_BT: Tensor | None = None, cache: Cache | None = None) -> Tensor:
         # Padding is zeroed before each convolution, so that a sample's neighbours in a batch change nothing.
@@ -112,10 +113,10 @@ def feed_forward(blocks: Blocks, causal: bool) -> nn.Module:
 class EncoderLayer(nn.Module):
     def __init__(self, blocks: Blocks) -> None:
         super().__init__()
-        self.attention = Attention(blocks.width, blocks.heads, blocks.depth, blocks.dropout)
+        self.attention = Attention(blocks.width, blocks.heads, blocks.depth)
         self.feed_forward = feed_forward(blocks, causal=False)
         self.norms = nn.ModuleList(norm(blocks) for _ in range(2))
-        self.dropout = nn.Dropout(blocks.dropout)
+        self.dropout = Dropout(blocks.dropout)
 
     def forward(self, x_BSD: Tensor, mask_BS: Tensor) -> Tensor:
         normed = self.norms[0](x_BSD)
@@ -126,11 +127,11 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     def __init__(self, blocks: Blocks) -> None:
         super().__init__()
-        self.own = Attention(blocks.width, blocks.heads, blocks.depth, blocks.dropout)
-        self.cross = Attention(blocks.width, blocks.heads, blocks.depth, blocks.dropout)
+        self.own = Attention(blocks.width, blocks.heads, blocks.depth)
+        self.cross = Attention(blocks.width, blocks.heads, blocks.depth)
         self.feed_forward = feed_forward(blocks, causal=True)
         self.norms = nn.ModuleList(norm(blocks) for _ in range(3))
-        self.dropout = nn.Dropout(blocks.dropout)
+        self.dropout = Dropout(blocks.dropout)
 
     def forward(self, x_BTD: Tensor, memory_BSD: Tensor, mask_BS: Tensor, cache: Cache | None = None) -> Tensor:
         x_BTD = x_BTD + self.dropout(self.own(self.norms[0](x_BTD), causal=True, cache=cache))
@@ -179,11 +180,11 @@ class Embedding(nn.Module):
         self.words = nn.Embedding(vocabulary, blocks.width, padding_idx=0)
         nn.init.normal_(self.words.weight, std=blocks.width**-0.5)
         self.scale = blocks.width**0.5 if blocks.scale_embeddings else 1.0
-        self.dropout = nn.Dropout(blocks.embedding_dropout)
+        self.dropout = Dropout(blocks.embedding_dropout)
         self.register_buffer("positions", positions(1024, blocks.width), persistent=False)
 
     def forward(self, words_BT: Tensor, speakers_BT: Tensor | None = None, start: int = 0) -> Tensor:
-        x_BTD = self.words(words_BT) * self.scale + self.positions[start : start + words_BT.shape[1]]
-        if speakers_BT is not None:
-            x_BTD = x_BTD + self.words(speakers_BT) * self.scale
-        return self.dropout(x_BTD)
+        # One look-up for both: each look-up's gradient is a table as large as the vocabulary.
+        ids = words_BT[None] if speakers_BT is None else torch.stack([words_BT, speakers_BT])
+        vectors_BTD = self.words(ids).sum(0) * self.scale
+        return self.dropout(vectors_BTD + self.positions[start : start + words_BT.shape[1]])

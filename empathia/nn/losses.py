@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -37,16 +38,19 @@ def sampled_token_nll(
     tail = vocabulary - head
     if tail <= sample:
         return token_nll(states_ND, weight_VD, bias_V, gold_N)
-    drawn = head + torch.randperm(tail, device=gold_N.device)[:sample]
-    seen = torch.cat([torch.arange(head, device=gold_N.device), drawn])
-    logits_NS = F.linear(states_ND, weight_VD[seen], bias_V[seen])
-    up = torch.log(torch.tensor(tail / sample, device=gold_N.device))
-    logits_NS = torch.cat([logits_NS[:, :head], logits_NS[:, head:] + up], dim=1)
+    device = gold_N.device
+    drawn = head + torch.randperm(tail, device=device)[:sample]
+    rare, place_N = gold_N.clamp(min=head).unique(return_inverse=True)
+    ids = torch.cat([torch.arange(head, device=device), drawn, rare])  # gathered once: its gradient is V × D
+    logits = F.linear(states_ND, weight_VD[ids], bias_V[ids])
+    common, estimate, own_rare = logits.split([head, sample, len(rare)], dim=1)
+    own_rare_N = own_rare.gather(1, place_N[:, None])[:, 0]
+    own_N = torch.where(gold_N < head, common.gather(1, gold_N.clamp(max=head - 1)[:, None])[:, 0], own_rare_N)
     # A rare gold word stands exactly once, by itself, never also as a drawn one.
-    logits_NS[:, head:].masked_fill_(drawn[None, :] == gold_N[:, None], float("-inf"))
-    own_N = (states_ND * weight_VD[gold_N]).sum(-1) + bias_V[gold_N]
-    others_N = torch.logsumexp(logits_NS, dim=1)
-    total_N = torch.where(gold_N < head, others_N, torch.logaddexp(others_N, own_N))
+    again_NS = drawn[None, :] == gold_N[:, None]
+    estimate = (estimate + math.log(tail / sample)).masked_fill(again_NS, float("-inf"))
+    rest_N = torch.logaddexp(common.logsumexp(1), estimate.logsumexp(1))
+    total_N = torch.where(gold_N < head, rest_N, torch.logaddexp(rest_N, own_rare_N))
     return (total_N - own_N).sum()
 
 

@@ -56,6 +56,12 @@ def test_a_field_that_begins_with_a_quote_does_not_swallow_the_next_rows(write):
     assert [turn.text for turn in dialogue.turns] == ['"Rain', "Oh no.", 'He said "rain" again']
 
 
+def test_a_stray_quote_at_the_start_of_a_field_is_a_character_too(write):
+    write(row(text='"Rain') + row(turn=2, speaker=5, text="Oh no."))
+    (dialogue,) = corpora.load(NAME, "train")
+    assert [turn.text for turn in dialogue.turns] == ['"Rain', "Oh no."]
+
+
 def test_a_quoted_copy_is_unquoted_even_with_commas_and_line_breaks(write):
     rows = row(text='"He said ""rain"", twice,\nand again"') + row(turn=2, speaker=5, text="Oh no.")
     write(rows)
