@@ -117,3 +117,16 @@ def test_mistakes_are_named(repository: Path, monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
     with pytest.raises(MissingFile, match="inside a clone"):
         board.read_board()
+
+
+def test_a_command_is_written_without_this_machines_folders(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = repository / "deep" / "inside"
+    monkeypatch.setenv("EMPATHIA_RUNS", str(repository / "runs"))
+    for given, written in [
+        (["/usr/bin/empathia", "train", "x y.toml"], "empathia train 'x y.toml'"),
+        ([str(here / "bench.py"), f"--out={here}/o.json"], "python bench.py --out=o.json"),
+        (["empathia", str(repository / "runs" / "mime"), "--set", "a=1"], "empathia $EMPATHIA_RUNS/mime --set a=1"),
+        (["empathia", "/elsewhere/replies.jsonl"], "empathia replies.jsonl"),
+    ]:
+        monkeypatch.setattr("sys.argv", given)
+        assert board.running_command() == written
