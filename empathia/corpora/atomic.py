@@ -27,7 +27,7 @@ def read(files: Files, split: str, refuse: Refuse) -> list[KnowledgeTuple]:
         return _flat(flat, split, refuse)
     archive = files.need(ARCHIVE)
     found: list[KnowledgeTuple] = []
-    for path, text in _members(archive, MEMBERS[split]):
+    for path, text in _members(archive, MEMBERS[split], refuse):
         rows = tabbed(numbered(text), path, (3,), refuse)
         said = ((line, (f[0], f[1], f[2])) for line, f in rows if f[2].strip() not in ("", "none"))
         found += tuples(said, path, refuse)
@@ -35,19 +35,19 @@ def read(files: Files, split: str, refuse: Refuse) -> list[KnowledgeTuple]:
 
 
 def _flat(path: Path, split: str, refuse: Refuse) -> list[KnowledgeTuple]:
-    rows = tabbed(text_lines(path), path, (len(COLUMNS),), refuse)
+    rows = tabbed(text_lines(path, refuse), path, (len(COLUMNS),), refuse)
     first = next(rows, None)
     if first is None or first[1] != COLUMNS:
         raise BadFile(path, f"the first line must name the columns {', '.join(COLUMNS)}", line=1)
     return list(tuples(((line, (f[0], f[1], f[2])) for line, f in rows if f[3] == split), path, refuse))
 
 
-def _members(archive: Path, names: tuple[str, ...]) -> list[tuple[Path, str]]:
+def _members(archive: Path, names: tuple[str, ...], refuse: Refuse) -> list[tuple[Path, str]]:
     try:
         with zipfile.ZipFile(archive) as bundle:
             inside = {Path(name).name: name for name in bundle.namelist() if not name.startswith("__MACOSX")}
             paths = [archive / inside[name] for name in names]
-            return [(path, decoded(bundle.read(inside[path.name]), path)) for path in paths]
+            return [(path, decoded(bundle.read(inside[path.name]), path, refuse)) for path in paths]
     except (zipfile.BadZipFile, KeyError) as error:
         hint = "delete it and run: empathia data get atomic"
         raise BadFile(archive, f"not the archive it should be: {error}", hint=hint) from error

@@ -24,9 +24,9 @@ FALSE = ("0", "0.0")
 def read(files: Files, split: str, refuse: Refuse) -> list[KnowledgeTuple]:
     flat = files.find(f"{split}.txt")
     if flat is not None:
-        lines = [(flat, text_lines(flat))]
+        lines = [(flat, text_lines(flat, refuse))]
     else:
-        lines = [(path, numbered(_gunzipped(path))) for path in map(files.need, ARCHIVES[split])]
+        lines = [(path, numbered(_gunzipped(path, refuse))) for path in map(files.need, ARCHIVES[split])]
     found: list[KnowledgeTuple] = []
     for path, texts in lines:
         rows = tabbed(texts, path, (3, 4), refuse)
@@ -35,9 +35,9 @@ def read(files: Files, split: str, refuse: Refuse) -> list[KnowledgeTuple]:
     return found
 
 
-def _gunzipped(path: Path) -> str:
+def _gunzipped(path: Path, refuse: Refuse) -> str:
     try:
-        return decoded(gzip.decompress(path.read_bytes()), path)
+        return decoded(gzip.decompress(path.read_bytes()), path, refuse)
     except (OSError, EOFError) as error:
         hint = "delete it and run: empathia data get conceptnet"
         raise BadFile(path, f"not a whole .gz file: {error}", hint=hint) from error

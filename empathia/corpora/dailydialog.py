@@ -16,7 +16,7 @@ from ..core.errors import BadFile
 from ..core.types import Dialogue, Turn
 from .base import Corpus, Files, Refuse, Source
 from .counts import of_dialogues
-from .rows import decoded
+from .rows import decoded, quoted
 from .types import ActDialogue
 
 ARCHIVE = "ijcnlp_dailydialog.zip"
@@ -27,7 +27,7 @@ KINDS = ("", "act_", "emotion_")
 
 
 def read(files: Files, split: str, refuse: Refuse) -> list[ActDialogue]:
-    paths, texts = zip(*_texts(files, NAMES[split]), strict=True)
+    paths, texts = zip(*_texts(files, NAMES[split], refuse), strict=True)
     lines = [text.rstrip("\n").split("\n") for text in texts]
     for path, other in zip(paths[1:], lines[1:], strict=True):
         if len(other) != len(lines[0]):
@@ -41,18 +41,18 @@ def read(files: Files, split: str, refuse: Refuse) -> list[ActDialogue]:
     return dialogues
 
 
-def _texts(files: Files, name: str) -> list[tuple[Path, str]]:
+def _texts(files: Files, name: str, refuse: Refuse) -> list[tuple[Path, str]]:
     wanted = [f"dialogues_{kind}{name}.txt" for kind in KINDS]
     archive = files.find(ARCHIVE)
     if archive is None or files.find(wanted[0]) is not None:
-        return [(path, decoded(path.read_bytes(), path)) for path in map(files.need, wanted)]
+        return [(path, decoded(path.read_bytes(), path, refuse)) for path in map(files.need, wanted)]
     try:
         with zipfile.ZipFile(archive) as outer:
             inner = next(member for member in outer.namelist() if Path(member).name == f"{name}.zip")
             with zipfile.ZipFile(io.BytesIO(outer.read(inner))) as bundle:
                 members = {Path(member).name: member for member in bundle.namelist()}
                 paths = [archive / inner / file for file in wanted]
-                return [(path, decoded(bundle.read(members[path.name]), path)) for path in paths]
+                return [(path, decoded(bundle.read(members[path.name]), path, refuse)) for path in paths]
     except (zipfile.BadZipFile, StopIteration, KeyError) as error:
         hint = "delete it and run: empathia data get dailydialog"
         raise BadFile(archive, f"not the archive it should be: {error}", hint=hint) from error
@@ -78,7 +78,7 @@ def _labels(row: str, names: tuple[str, ...], first: int, turns: int, path: Path
     for column, number in enumerate(numbers, 1):
         if not number.isdecimal() or not first <= int(number) < first + len(names):
             raise BadFile(
-                path, f"'{number}' is no label from {first} to {first + len(names) - 1}", line=line, column=column
+                path, f"{quoted(number)} is no label from {first} to {first + len(names) - 1}", line=line, column=column
             )
     return tuple(names[int(number) - first] for number in numbers)
 

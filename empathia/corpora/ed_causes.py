@@ -14,7 +14,7 @@ from ..core.errors import BadFile
 from ..core.taxonomy import EMOTIONS
 from .base import Corpus, Files, Refuse, Source
 from .counts import share
-from .rows import json_lines
+from .rows import json_lines, quoted
 from .types import DialogueCauses
 
 AUTHORS = "https://raw.githubusercontent.com/A-Rain/EmpDialogue_RecEC/9e791b6f12dc00583a754b1a7b5f6bc7d16a8900/Data"
@@ -43,7 +43,7 @@ def _problem(row: dict[str, Any]) -> tuple[str, str] | None:
     if not isinstance(row.get("conv_id", ""), str):
         return "conv_id", "must be a text"
     if row.get("context") not in EMOTIONS:
-        return "context", f"'{row.get('context')}' is not one of the 32 emotions"
+        return "context", f"{quoted(row.get('context'))} is not one of the 32 emotions"
     if not isinstance(causes, list) or not all(isinstance(c, int) and 0 <= c < len(turns) for c in causes):
         return "emotion_cause", "must be a list of turn numbers from 0"
     return None

@@ -13,7 +13,7 @@ from ..core.errors import BadFile
 from ..core.taxonomy import EMOTIONS, EMOTIONS_AND_INTENTS
 from . import empathetic_dialogues, empathetic_intents
 from .base import Corpus, Files, Refuse, Source
-from .rows import csv_table, decoded
+from .rows import csv_table, decoded, quoted
 from .types import LabelledUtterance
 
 _KNOWN = frozenset(EMOTIONS_AND_INTENTS)
@@ -38,12 +38,12 @@ def read(files: Files, split: str, refuse: Refuse) -> list[LabelledUtterance]:
 
 def _flat(path: Path, refuse: Refuse) -> dict[tuple[str, int], str]:
     labels = {}
-    text = decoded(path.read_bytes(), path)
+    text = decoded(path.read_bytes(), path, refuse)
     for line, row in csv_table(text, path, ("conv_id", "utterance_idx", "label"), refuse):
         if not row[1].isdecimal() or int(row[1]) < 1:
-            refuse(BadFile(path, f"'{row[1]}' is not a number from 1", line=line, column="utterance_idx"))
+            refuse(BadFile(path, f"{quoted(row[1])} is not a number from 1", line=line, column="utterance_idx"))
         elif row[2].lower() not in _KNOWN:
-            refuse(BadFile(path, f"'{row[2]}' is not one of the 41 labels", line=line, column="label"))
+            refuse(BadFile(path, f"{quoted(row[2])} is not one of the 41 labels", line=line, column="label"))
         else:
             labels[row[0], int(row[1]) - 1] = row[2].lower()
     return labels
@@ -52,7 +52,7 @@ def _flat(path: Path, refuse: Refuse) -> dict[tuple[str, int], str]:
 def _by_emotion(path: Path, refuse: Refuse) -> dict[tuple[str, int], str]:
     labels: dict[tuple[str, int], str] = {}
     turns: dict[str, int] = {}
-    text = decoded(path.read_bytes(), path)
+    text = decoded(path.read_bytes(), path, refuse)
     for line, row in csv_table(text, path, ("Dialog_ID", "Type", "Actor", "Text", "Label"), refuse):
         if row[1] != "utterance":  # the situation is labelled too
             continue
@@ -61,7 +61,7 @@ def _by_emotion(path: Path, refuse: Refuse) -> dict[tuple[str, int], str]:
         if row[4].lower() in _KNOWN:
             labels[row[0], turn] = row[4].lower()
         else:
-            refuse(BadFile(path, f"'{row[4]}' is not one of the 41 labels", line=line, column="Label"))
+            refuse(BadFile(path, f"{quoted(row[4])} is not one of the 41 labels", line=line, column="Label"))
     return labels
 
 

@@ -25,7 +25,7 @@ from ..core.taxonomy import EMOTIONS
 from ..core.types import Dialogue, Turn
 from .base import Corpus, Files, Refuse, Source
 from .counts import of_dialogues
-from .rows import csv_rows, decoded
+from .rows import csv_rows, decoded, quoted
 
 ARCHIVE = "empatheticdialogues.tar.gz"
 COLUMNS = ("conv_id", "utterance_idx", "context", "prompt", "speaker_idx", "utterance", "selfeval", "tags")
@@ -40,7 +40,7 @@ _Row = tuple[int, int, list[str]]  # utterance_idx, line, fields
 
 def read(files: Files, split: str, refuse: Refuse) -> list[Dialogue]:
     """The conversations of one split. A conversation that holds a bad row is left out whole when lenient."""
-    path, text = _text(files, split)
+    path, text = _text(files, split, refuse)
     conversations: dict[str, list[_Row]] = {}
     spoilt: set[str] = set()
     for line, row in _rows(text, path, refuse):
@@ -59,11 +59,11 @@ def read(files: Files, split: str, refuse: Refuse) -> list[Dialogue]:
     return dialogues
 
 
-def _text(files: Files, split: str) -> tuple[Path, str]:
+def _text(files: Files, split: str, refuse: Refuse) -> tuple[Path, str]:
     """A split's text from its csv or, failing that, from inside the official archive."""
     plain = files.find(f"{split}.csv")
     if plain is not None:
-        return plain, decoded(plain.read_bytes(), plain)
+        return plain, decoded(plain.read_bytes(), plain, refuse)
     archive = files.find(ARCHIVE)
     if archive is None:
         files.need(f"{split}.csv")
@@ -75,7 +75,7 @@ def _text(files: Files, split: str) -> tuple[Path, str]:
                     handle = tar.extractfile(member)
                     assert handle is not None  # a plain file, as just asked
                     inside = archive / member.name
-                    return inside, decoded(handle.read(), inside)
+                    return inside, decoded(handle.read(), inside, refuse)
     except (tarfile.TarError, EOFError, OSError) as error:
         hint = "delete it and run: empathia data get empathetic-dialogues"
         raise BadFile(archive, f"not a whole tar.gz: {error}", hint=hint) from error
@@ -120,9 +120,9 @@ def _problem(row: list[str]) -> tuple[str, str] | None:
     if not row[0].strip():
         return "conv_id", "is empty"
     if not row[1].isdecimal():
-        return "utterance_idx", f"'{row[1]}' is not a number"
+        return "utterance_idx", f"{quoted(row[1])} is not a number"
     if row[2] not in _KNOWN:
-        return "context", f"'{row[2]}' is not one of the 32 emotions"
+        return "context", f"{quoted(row[2])} is not one of the 32 emotions"
     if not row[4].strip():
         return "speaker_idx", "is empty"
     if not row[5].strip():
@@ -138,15 +138,15 @@ def _dialogue(name: str, rows: list[_Row], path: Path, refuse: Refuse) -> Dialog
     turns = []
     for number, line, row in rows:
         if number == before:
-            refuse(BadFile(path, f"turn {number} of {name} is there twice", line=line, column="utterance_idx"))
+            refuse(BadFile(path, f"turn {number} of {quoted(name)} is there twice", line=line, column="utterance_idx"))
             return None
         if row[2] != emotion:
-            refuse(BadFile(path, f"'{row[2]}', but {name} began as '{emotion}'", line=line, column="context"))
+            refuse(BadFile(path, f"'{row[2]}', but {quoted(name)} began as '{emotion}'", line=line, column="context"))
             return None
         if row[4] != teller:
             other = other or row[4]
             if row[4] != other:
-                refuse(BadFile(path, f"a third participant in {name}", line=line, column="speaker_idx"))
+                refuse(BadFile(path, f"a third participant in {quoted(name)}", line=line, column="speaker_idx"))
                 return None
         turns.append(Turn("speaker" if row[4] == teller else "listener", _commas(row[5])))
         before = number

@@ -13,7 +13,7 @@ from ..core.errors import BadFile
 from ..core.taxonomy import EMOTIONS_AND_INTENTS
 from .base import Corpus, Files, Refuse, Source
 from .counts import of_texts
-from .rows import text_lines
+from .rows import quoted, text_lines
 from .types import LabelledUtterance
 
 COMMIT = "de8dc61e4b260f81b718e0a73e05b3928f620f2d"
@@ -24,13 +24,13 @@ SEPARATOR = "<SEP>"
 def read(files: Files, split: str, refuse: Refuse) -> list[LabelledUtterance]:
     path = files.need(f"{split}.txt")
     utterances = []
-    for line, row in text_lines(path):
+    for line, row in text_lines(path, refuse):
         number, separator, text = row.partition(SEPARATOR)
         number, text = number.strip(), text.strip()
         if not separator:
             refuse(BadFile(path, f"no {SEPARATOR} between id and text", line=line, column=1))
         elif not number.isdecimal() or int(number) >= len(EMOTIONS_AND_INTENTS):
-            refuse(BadFile(path, f"'{number}' is not an id from 0 to 40", line=line, column="id"))
+            refuse(BadFile(path, f"{quoted(number)} is not an id from 0 to 40", line=line, column="id"))
         elif not text:
             refuse(BadFile(path, "is empty", line=line, column="text"))
         else:

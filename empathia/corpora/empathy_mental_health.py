@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from ..core.errors import BadFile
 from .base import Corpus, Files, Refuse, Source
 from .counts import of_texts
-from .rows import csv_table, decoded
+from .rows import csv_table, decoded, quoted
 from .types import MechanismPair
 
 FILES = {
@@ -30,10 +30,10 @@ def read(files: Files, split: str, refuse: Refuse) -> list[MechanismPair]:
     pairs = []
     for mechanism, name in FILES.items():
         path = files.need(name)
-        for line, row in csv_table(decoded(path.read_bytes(), path), path, COLUMNS, refuse):
+        for line, row in csv_table(decoded(path.read_bytes(), path, refuse), path, COLUMNS, refuse):
             post, answer, seeker, response, level, marked = row
             if level not in ("0", "1", "2"):
-                refuse(BadFile(path, f"'{level}' is not 0, 1 or 2", line=line, column="level"))
+                refuse(BadFile(path, f"{quoted(level)} is not 0, 1 or 2", line=line, column="level"))
             elif not seeker.strip():
                 refuse(BadFile(path, "is empty", line=line, column="seeker_post"))
             elif not response.strip():

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from ..core.errors import BadFile
 from ..core.files import read_json
 from .base import Corpus, Files, Refuse, Source
+from .rows import quoted
 from .types import EmotionWord
 
 FILE = "NRCDict.json"
@@ -35,7 +36,7 @@ def read(files: Files, split: str, refuse: Refuse) -> list[EmotionWord]:
         if not isinstance(word, str) or not word.strip():
             refuse(BadFile(path, f"entry {i} of the word list is not a word", column=i))
         elif value not in (None, 0, 1, 2) or isinstance(value, float):
-            refuse(BadFile(path, f"the value of '{word}' is not 0, 1 or 2", column=word))
+            refuse(BadFile(path, f"the value of {quoted(word)} is not 0, 1 or 2", column=word))
         else:
             words.append(EmotionWord(word, value))
     return words

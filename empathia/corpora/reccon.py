@@ -17,6 +17,7 @@ from ..core.files import read_json
 from ..core.types import Dialogue, Turn
 from .base import Corpus, Files, Refuse, Source
 from .counts import of_dialogues
+from .rows import quoted
 from .types import Cause, CauseDialogue
 
 EMOTIONS = ("neutral", "anger", "disgust", "fear", "happiness", "sadness", "surprise")
@@ -59,7 +60,7 @@ def _dialogue(name: str, parts: Any, path: Path) -> CauseDialogue:
             raise BadFile(path, "'utterance' must be a text", column=at)
         emotion = MEANT.get(str(emotion), emotion)
         if emotion not in EMOTIONS:
-            raise BadFile(path, f"'{emotion}' is not an emotion of DailyDialog", column=at)
+            raise BadFile(path, f"{quoted(emotion)} is not an emotion of DailyDialog", column=at)
         evidence, spans = row.get(EVIDENCE, []), row.get(SPANS, [])
         if not isinstance(evidence, list) or not isinstance(spans, list) or len(evidence) != len(spans):
             raise BadFile(path, "evidence and spans must be lists of one length", column=at)
@@ -73,7 +74,7 @@ def _cause(evidence: Any, span: Any, turns: int, path: Path, at: str) -> Cause:
     if evidence == "b":
         return Cause(None, str(span))
     if not isinstance(evidence, int) or not 1 <= evidence <= turns:
-        raise BadFile(path, f"evidence '{evidence}' is not a turn from 1 to {turns}, nor 'b'", column=at)
+        raise BadFile(path, f"evidence {quoted(evidence)} is not a turn from 1 to {turns}, nor 'b'", column=at)
     return Cause(evidence - 1, str(span))
 
 

@@ -17,14 +17,25 @@ from ..core.errors import BadFile
 from .base import Refuse
 
 
-def decoded(raw: bytes, path: Path | str) -> str:
-    """UTF-8 text without a byte-order mark; a bad byte is named by line and column."""
+def decoded(raw: bytes, path: Path | str, refuse: Refuse) -> str:
+    """UTF-8 text without a byte-order mark. A line with bad bytes is refused and, if reading goes on, blank."""
     try:
         return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        column = error.start - raw.rfind(b"\n", 0, error.start)
-        raise BadFile(path, "not UTF-8", line=line, column=column) from error
+    except UnicodeDecodeError:
+        lines = raw.split(b"\n")
+        for i, line in enumerate(lines):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                refuse(BadFile(path, "not UTF-8", line=i + 1, column=error.start + 1))
+                lines[i] = b""
+        return b"\n".join(lines).decode("utf-8-sig")
+
+
+def quoted(value: object) -> str:
+    """A value as an error message shows it: short, on one line."""
+    text = " ".join(str(value).split())
+    return f"'{text}'" if len(text) <= 40 else f"'{text[:39]}…'"
 
 
 def numbered(text: str) -> Iterator[tuple[int, str]]:
@@ -34,13 +45,13 @@ def numbered(text: str) -> Iterator[tuple[int, str]]:
             yield number, line.rstrip("\r")
 
 
-def text_lines(path: Path) -> Iterator[tuple[int, str]]:
-    return numbered(decoded(path.read_bytes(), path))
+def text_lines(path: Path, refuse: Refuse) -> Iterator[tuple[int, str]]:
+    return numbered(decoded(path.read_bytes(), path, refuse))
 
 
 def json_lines(path: Path, refuse: Refuse) -> Iterator[tuple[int, dict[str, Any]]]:
     """The JSON object on each non-empty line."""
-    for number, line in text_lines(path):
+    for number, line in text_lines(path, refuse):
         try:
             row = json.loads(line)
         except json.JSONDecodeError as error:

@@ -167,6 +167,15 @@ def test_bad_bytes_and_bad_headers(write):
     path.write_bytes(HEADER.encode() + b"hit:1_conv:2,1,sad,ra\xffin,")
     with pytest.raises(BadFile, match="line 2, column 22: not UTF-8"):
         corpora.load(NAME, "train")
+    path.write_bytes(path.read_bytes() + b"\n" + row(conv="a").encode())
+    assert [d.id for d in corpora.load(NAME, "train", lenient=True)] == ["a"]
+
+
+def test_a_long_value_is_shown_short_and_on_one_line(write):
+    write(row(emotion='"' + "so\n" * 100 + '"'))
+    with pytest.raises(BadFile) as caught:
+        corpora.load(NAME, "train")
+    assert "\n" not in str(caught.value) and len(caught.value.message) < 400
 
 
 def test_odd_characters_and_windows_line_ends_survive(write):
