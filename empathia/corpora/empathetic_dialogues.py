@@ -90,10 +90,10 @@ def _rows(text: str, path: Path, refuse: Refuse) -> Iterator[tuple[int, list[str
     if every line has the right width.
     """
     lines = text.split("\n")
-    plain = list(_plain_rows(lines))
-    stray = [row for line, row in plain if '"' in lines[line - 1] and not _QUOTED_LINE.fullmatch(",".join(row))]
-    official = any(_bare_quotes(row) for row in stray) or all(len(row) in WIDTHS for _, row in plain)
-    rows = iter(plain) if stray and official else csv_rows(text, path, refuse)
+    suspect = (line.rstrip("\r") for line in lines if '"' in line)
+    stray = [line.split(",") for line in suspect if not _QUOTED_LINE.fullmatch(line)]
+    official = any(_bare_quotes(row) for row in stray) or all(line.count(",") + 1 in WIDTHS for line in lines if line)
+    rows = _plain_rows(lines) if stray and official else csv_rows(text, path, refuse)
     first = next(rows, None)
     if first is None or tuple(first[1][: len(COLUMNS)]) != COLUMNS:
         raise BadFile(path, f"the first line must name the columns {','.join(COLUMNS)}", line=1)
