@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.transforms import BboxBase
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.errors import BadInput
@@ -60,13 +63,13 @@ def emotion_scatter(vectors: ArrayLike, emotions: Sequence[str], path: Path, tit
     for group, (colour, marker) in _POLARITY.items():
         own = np.array([g == group for g in groups])
         axes.scatter(points[own, 0], points[own, 1], c=colour, marker=marker, label=group, s=28)
-    for emotion, group, (x, y) in zip(emotions, groups, points, strict=True):
-        axes.annotate(emotion, (x, y), xytext=(4, 3), textcoords="offset points", fontsize=8, color=_POLARITY[group][0])
     axes.set_xlabel(f"first component ({100 * shares[0]:.0f} % of the variance)")
     axes.set_ylabel(f"second component ({100 * shares[1]:.0f} %)")
+    axes.margins(0.1)
     axes.legend(frameon=False)
     if title:
         axes.set_title(title)
+    _label(figure, axes, points, emotions, [_POLARITY[group][0] for group in groups])
     return save(figure, path)
 
 
@@ -80,14 +83,14 @@ def confusion_matrix(counts: ArrayLike, labels: Sequence[str], path: Path, title
     side = 2.5 + 0.24 * len(labels)
     figure = Figure(figsize=(side + 0.8, side), layout="constrained")
     axes = figure.add_subplot()
-    image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=100)
+    image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=max(1.0, shares.max()))
     axes.set_xticks(range(len(labels)), labels, rotation=90, fontsize=8)
     axes.set_yticks(range(len(labels)), labels, fontsize=8)
     axes.set_xlabel("predicted")
     axes.set_ylabel("gold")
     if len(labels) <= 12:
         for row, column in np.ndindex(shares.shape):
-            shade = "white" if shares[row, column] > 55 else "black"
+            shade = "white" if shares[row, column] > 0.55 * shares.max() else "black"
             axes.text(column, row, f"{shares[row, column]:.0f}", ha="center", va="center", color=shade, fontsize=8)
     figure.colorbar(image, ax=axes, label="% of the gold label", shrink=0.8)
     if title:
@@ -109,6 +112,26 @@ def principal_components(vectors: ArrayLike) -> tuple[NDArray[np.float64], NDArr
     directions *= np.sign(directions[range(2), np.abs(directions).argmax(1)])[:, None]
     total = float((spread**2).sum())
     return centred @ directions.T, spread[:2] ** 2 / total if total else np.zeros(2)
+
+
+def _label(
+    figure: Figure, axes: Axes, points: NDArray[np.float64], labels: Sequence[str], colours: Sequence[str]
+) -> None:
+    """Write each label beside its point, on the first side where it covers no point and no earlier label."""
+    sides: list[tuple[float, float, Literal["left", "right", "center"]]]
+    sides = [(5, 2, "left"), (-5, 2, "right"), (5, -9, "left"), (-5, -9, "right"), (0, 7, "center")]
+    figure.draw_without_rendering()  # settles the layout, so that sizes in pixels are known
+    dots = axes.transData.transform(points)
+    taken: list[BboxBase] = []
+    for (x, y), label, colour in zip(points, labels, colours, strict=True):
+        text = axes.annotate(label, (x, y), (0, 0), textcoords="offset points", fontsize=8, color=colour)
+        for across, up, side in (*sides, sides[0]):  # the first again, where no side is free
+            text.xyann = (across, up)
+            text.set_horizontalalignment(side)
+            box = text.get_window_extent()
+            if not (box.count_overlaps(taken) or box.count_contains(dots)):
+                break
+        taken.append(box)
 
 
 def save(figure: Figure, path: Path) -> Path:
