@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..evaluation.board import Figure, Published, read_board, read_published
+from ..evaluation.board import Figure, Published, published_for, read_board, read_published
 from ..evaluation.report import interval, number
 
 #: Columns of a board that goes into a file or a pipe, where there is no terminal to fit.
@@ -34,7 +34,8 @@ def results(topic: str | None, as_json: bool) -> None:
     if as_json:
         rows = {
             name: [
-                figure.as_dict() | {"published": [asdict(p) for p in published.get(figure.name, [])]} for figure in own
+                figure.as_dict() | {"published": [asdict(p) for p in published_for(figure.name, published)]}
+                for figure in own
             ]
             for name, own in board.items()
         }
@@ -59,13 +60,10 @@ def _table(topic: str, figures: Sequence[Figure], published: Mapping[str, Sequen
     for figure in figures:
         value = f"{number(figure.value)} {figure.unit}".rstrip()
         bounds = interval(figure)
-        said = "\n".join(_published(p) for p in published.get(figure.name, []))
+        said = "\n".join(_published(p) for p in published_for(figure.name, published))
+        commit = figure.commit[:7] + "+" * figure.commit.endswith("+")
         table.add_row(
-            Text(figure.name),
-            Text(f"{value}\n{bounds}".rstrip()),
-            Text(said),
-            Text(figure.signature),
-            figure.commit[:8],
+            Text(figure.name), Text(f"{value}\n{bounds}".rstrip()), Text(said), Text(figure.signature), Text(commit)
         )
     return table
 

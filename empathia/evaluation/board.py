@@ -25,6 +25,7 @@ from ..core.places import data, home, runs
 from ..core.types import Score
 
 _REQUIRED = {"name": str, "value": (int, float), "unit": str, "signature": str, "command": str, "commit": str}
+_VARIANT = re.compile(r"(-released)?(-(greedy|beam\d+|sample))?(?=/)")
 _PUBLISHED = {"name": str, "value": (int, float), "source": str}
 
 
@@ -123,6 +124,15 @@ def read_published(folder: Path | None = None) -> dict[str, list[Published]]:
     for row in _rows(path, _PUBLISHED, Published.__slots__) if path.exists() else []:
         found.setdefault(row["name"], []).append(Published(**row))
     return found
+
+
+def published_for(name: str, published: Mapping[str, Sequence[Published]]) -> list[Published]:
+    """What was published for a figure: under its own name, and under the system's without `-released` and decoder.
+
+    Papers seldom say how they decoded, so `mime-beam5/bleu_4` stands beside what they give for `mime/bleu_4`.
+    """
+    plain = _VARIANT.sub("", name)
+    return [found for key in dict.fromkeys([name, plain]) for found in published.get(key, [])]
 
 
 def results_folder(folder: Path | None = None) -> Path:

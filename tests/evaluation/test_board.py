@@ -89,6 +89,19 @@ def test_published_figures_by_name(repository: Path) -> None:
     assert [(p.value, p.source) for p in board.read_published()["toy/x"]] == [(1, "A"), (2, "B")]
 
 
+def test_a_decoder_is_set_beside_what_the_paper_gives_for_the_system() -> None:
+    def said(name: str) -> list[float]:
+        return [p.value for p in board.published_for(name, published)]
+
+    published = {
+        "toy/x": [board.Published("toy/x", 1, "table")],
+        "toy-beam5/x": [board.Published("toy-beam5/x", 2, "outputs")],
+    }
+    assert said("toy/x") == said("toy-greedy/x") == said("toy-released/x") == said("toy-released-sample/x") == [1]
+    assert said("toy-beam5/x") == [2, 1]
+    assert said("toy-no-mimicry-beam5/x") == said("toy/y") == []  # an ablation is another system
+
+
 def test_the_projects_own_published_file_reads() -> None:
     root = Path(__file__).parents[2]
     published = board.read_published(root)
