@@ -34,7 +34,8 @@ class Decodable(Protocol):
     def start_cache(self) -> Any: ...
 
     def step(self, memory: Any, prefix_BT: Tensor, cache: Any) -> Tensor:
-        """logits_BTV. Without a cache, a pass over the whole prefix; with one, `prefix_BT` holds the new words only."""
+        """logits_BTV, the caller's to overwrite. Without a cache, a pass over the whole prefix; with one, `prefix_BT`
+        holds the new words only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,17 @@ from torch import Tensor
 from ..core.errors import EmpathiaError
 from .contract import Cache, Decodable, Memory
 
-BLOCK = 64
+BLOCK = 64  # words
+PIECE = 16  # rows
 
 
 def next_scores(model: Decodable, memory: Memory, last_R: Tensor, cache: Cache) -> Tensor:
     """log p of every word after `last_R`, as a tensor the caller may overwrite."""
-    logits_RV = model.step(memory, last_R[:, None], cache)[:, -1].float()
-    # Fused on the CPU: faster than logsumexp alone, which makes several passes over the vocabulary.
-    scores_RV = logits_RV.log_softmax(-1)
+    scores_RV = model.step(memory, last_R[:, None], cache)[:, -1].float()
+    # log_softmax is fused on the CPU and faster than logsumexp alone; in pieces that fit a processor's cache it
+    # needs no second tensor of this size.
+    for piece in torch.split(scores_RV, PIECE):
+        piece.copy_(piece.log_softmax(-1))
     if scores_RV[:, 0].isnan().any():  # one NaN or +inf anywhere in a row makes all of it NaN
         raise EmpathiaError("the model's scores are not numbers", "its weights are damaged; restore or retrain them")
     return scores_RV
