@@ -203,7 +203,8 @@ def test_quotas_hold_whatever_people_do(tmp_path_factory: pytest.TempPathFactory
         who = rng.choice(people)
         act = rng.random()
         if act < 0.45:
-            held.update({who: item for item in r.lease(who)})
+            for item in r.lease(who):
+                held[who] = item
         elif act < 0.85 and who in held:
             try:
                 r.answer(who, held[who], {"choice": rng.choice(("left", "right", "tie"))})

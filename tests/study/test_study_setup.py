@@ -36,8 +36,8 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
     ("changes", "words"),
     [
         ({"context": [{"speaker": "speaker", "text": "other"}]}, "1 turns of context, but 2 in"),
-        ({"context": [{"speaker": "listener", "text": "Hello, how was your day?"}, {"speaker": "speaker", "text": "x"}]},
-         "turn 2 of the context differs"),
+        ({"context": [{"speaker": "listener", "text": "Hello, how was your day?"},
+                      {"speaker": "speaker", "text": "x"}]}, "turn 2 of the context differs"),
         ({"emotion": "sad"}, "'emotion' differs"),
         ({"gold": "Oh."}, "'gold' differs"),
         ({"system": "C"}, "system 'C', but 'B' on line 1"),
@@ -133,7 +133,7 @@ def test_what_is_asked_cannot_change_under_way(tmp_path: Path) -> None:
         assert db.execute("PRAGMA synchronous").fetchone()[0] == 2  # FULL
     study.close()
     (folder / DATABASE).write_bytes(b"not a database, but long enough to be looked at as one" * 30)
-    with pytest.raises(BadFile, match="study.sqlite"):
+    with pytest.raises(BadFile, match=r"study\.sqlite"):
         Study(folder)
 
 
@@ -155,7 +155,7 @@ def test_the_command_line_from_files_to_report(pair: tuple[Path, Path], tmp_path
     assert (name / "export" / "answers.csv").as_posix() in _run("export", name)
     assert "no finished answers yet" in _run("report", name)
     assert (name / "report" / "report.html").exists()
-    with pytest.raises(EmpathiaError, match="no such file: .*study.toml; make one with"):
+    with pytest.raises(EmpathiaError, match=r"no such file: .*study.toml; make one with"):
         _run("status", tmp_path / "nowhere")
 
 

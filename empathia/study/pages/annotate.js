@@ -47,7 +47,8 @@ const outbox = new Outbox(`empathia-study ${link}`, (entry) => send("/api/answer
   saved(entry, body) {
     online();
     const time = new Date(body.saved * 1000).toLocaleTimeString();
-    status(outbox.waiting.length ? "Saving…" : `✓ Saved ${time}`, "ok");
+    if (outbox.waiting.length) status("Saving…", "wait");
+    else status(`✓ Saved ${time}`, "ok");
     settled();
   },
   offline,
