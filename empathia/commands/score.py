@@ -65,7 +65,7 @@ def score(
     if bootstrap < 0:
         raise BadInput("--bootstrap cannot be negative")
     systems, sources = _read(files, name)
-    embed = None if no_embeddings else _encoder()
+    embed = None if no_embeddings else encoder()
     scores = {system: score_replies(replies, embed, bootstrap, conditions) for system, replies in systems.items()}
     comparisons: list[SystemComparison] = []
     if len(systems) > 1 and bootstrap:
@@ -84,7 +84,7 @@ def score(
     if as_json:
         click.echo(json.dumps(report_json(scores, comparisons), ensure_ascii=False, indent=2))
     else:
-        _print(scores, comparisons)
+        print_scores(scores, comparisons)
 
 
 def _read(files: Sequence[Path], name: str | None) -> tuple[dict[str, list[SystemReply]], dict[str, Path]]:
@@ -110,14 +110,14 @@ def _line(path: Path, id: str) -> int | None:
     return next((line for line, row in read_jsonl(path) if row.get("id") == id), None)
 
 
-def _encoder() -> Embed:
+def encoder() -> Embed:
     from ..evaluation.similarity import Remembered
     from ..text.sentence_encoder import load
 
     return Remembered(load(lambda line: click.echo(line, err=True)))
 
 
-def _print(scores: Mapping[str, Sequence[Score]], comparisons: Sequence[SystemComparison]) -> None:
+def print_scores(scores: Mapping[str, Sequence[Score]], comparisons: Sequence[SystemComparison]) -> None:
     console = Console()
     table = Table("metric")
     for system in scores:

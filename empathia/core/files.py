@@ -28,7 +28,9 @@ def atomic(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
         os.chmod(name, 0o666 & ~umask)
         os.replace(name, path)
     except OSError as error:
-        raise EmpathiaError(f"cannot write {path}: {error.strerror or error}", "free some space or choose another folder") from error
+        raise EmpathiaError(
+            f"cannot write {path}: {error.strerror or error}", "free some space or choose another folder"
+        ) from error
     finally:
         if os.path.exists(name):
             os.unlink(name)

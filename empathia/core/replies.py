@@ -58,7 +58,9 @@ def read_replies(path: Path) -> list[SystemReply]:
             raise BadFile(path, f"id '{row['id']}' is also on line {seen[row['id']]}", line=line, column="id")
         seen[row["id"]] = line
         context = Context(_turns(path, line, row.get("context")))
-        replies.append(SystemReply(row["id"], row["system"], context, row["reply"], row.get("gold"), row.get("emotion")))
+        replies.append(
+            SystemReply(row["id"], row["system"], context, row["reply"], row.get("gold"), row.get("emotion"))
+        )
     if not replies:
         raise BadFile(path, "holds no replies", hint="write it with: empathia generate RUN")
     return replies
@@ -69,8 +71,14 @@ def _turns(path: Path, line: int, value: Any) -> tuple[Turn, ...]:
         raise BadFile(path, "'context' must be a non-empty list of turns", line=line, column="context")
     turns = []
     for turn in value:
-        good = isinstance(turn, dict) and turn.get("speaker") in ("speaker", "listener") and isinstance(turn.get("text"), str)
+        good = (
+            isinstance(turn, dict)
+            and turn.get("speaker") in ("speaker", "listener")
+            and isinstance(turn.get("text"), str)
+        )
         if not good:
-            raise BadFile(path, "each turn needs 'speaker' (speaker or listener) and 'text'", line=line, column="context")
+            raise BadFile(
+                path, "each turn needs 'speaker' (speaker or listener) and 'text'", line=line, column="context"
+            )
         turns.append(Turn(turn["speaker"], turn["text"]))
     return tuple(turns)

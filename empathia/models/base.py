@@ -26,8 +26,8 @@ class ReplyLoss:
     """How the reply's cross-entropy is computed in training."""
 
     smoothing: float = 0.0
-    head: int = 0  # commonest words always in the normaliser; 0: all words, the plain loss
-    sample: int = 1024  # rarer words drawn for each batch to estimate the rest of it
+    head: int = 1024  # commonest words always in the normaliser; 0: all words, the plain loss
+    sample: int = 512  # rarer words drawn for each batch to estimate the rest of it
 
 
 @dataclass(frozen=True)
@@ -90,12 +90,21 @@ class EmpatheticModel(nn.Module):
         return Loss(F.cross_entropy(logits_BE, gold.emotion_B, ignore_index=-1, reduction="sum"), "row", weight)
 
     @torch.inference_mode()
-    def response_nll(self, inputs: Inputs, gold: Targets) -> tuple[Tensor, Tensor, Memory]:
+    def response_nll(
+        self, inputs: Inputs, gold: Targets, unseen_V: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Memory]:
         """Per row: summed negative log-likelihood of the gold reply over the whole vocabulary, its number of
-        tokens, and the memory it was predicted from. The memory comes from `encode`, which sees no gold."""
+        tokens, and the memory it was predicted from. The memory comes from `encode`, which sees no gold.
+
+        With `unseen_V` all words it marks count as one word, whose probability is their sum: the perplexity
+        of a vocabulary without them.
+        """
         memory = self.encode(inputs)
         logits_BTV = self.step(memory, shifted(gold.reply_BT))
         nll_BT = F.cross_entropy(logits_BTV.transpose(1, 2), gold.reply_BT, ignore_index=0, reduction="none")
+        if unseen_V is not None:
+            together_BT = logits_BTV.logsumexp(-1) - logits_BTV[:, :, unseen_V].logsumexp(-1)
+            nll_BT = torch.where(unseen_V[gold.reply_BT], together_BT, nll_BT)
         return nll_BT.sum(1), (gold.reply_BT != 0).sum(1), memory
 
 

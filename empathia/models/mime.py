@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from ..core.taxonomy import EMOTIONS, POSITIVE
-from ..nn.blocks import Decoder, Encoder
+from ..nn.blocks import Decoder, Encoder, Refiner
 from ..nn.cache import Cache, Memory
 from ..nn.latent import Gaussian, draw
 from ..nn.losses import Loss
@@ -77,7 +77,7 @@ class MIME(EmpatheticModel):
         )
         parts = len(self.groups)
         refiners = parts if config.separate_refiners else 1
-        self.refiners = nn.ModuleList(Encoder(config.blocks, width_in=2 * width) for _ in range(refiners))
+        self.refiners = nn.ModuleList(Refiner(config.blocks) for _ in range(refiners))
         self.contribution = nn.Linear(parts * width, parts * width)
         self.fuse = nn.Linear(parts * width, width)
         self.register_buffer("positive_E", torch.tensor(PATTERN), persistent=False)
@@ -137,10 +137,9 @@ class MIME(EmpatheticModel):
             vectors = [torch.where(own, *vectors), torch.where(own, *vectors[::-1])]  # m, m̃: eqs. 18-19
         if not self.config.keep_context_token:
             states_BSD, mask_BS = states_BSD[:, 1:], mask_BS[:, 1:]
-        refined = []
-        for i, vector_BD in enumerate(vectors):
-            told_BSD = torch.cat([states_BSD, vector_BD[:, None].expand_as(states_BSD)], -1)  # eqs. 20-21
-            refined.append(self.refiners[i % len(self.refiners)](told_BSD, mask_BS))  # eqs. 22-23
+        shares = [vectors] if len(self.refiners) == 1 else [[vector] for vector in vectors]
+        told = zip(self.refiners, shares, strict=True)
+        refined = [m for refine, share in told for m in refine(states_BSD, share, mask_BS)]  # eqs. 20-23
         joined = torch.cat(refined, -1)  # eq. 24
         fused_BSD = self.fuse(self.contribution(joined).sigmoid() * joined)  # eqs. 25-27
         return Memory(fused_BSD, mask_BS, emotion_BE)

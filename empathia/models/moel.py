@@ -61,7 +61,9 @@ class MoEL(EmpatheticModel):
             if len(rows) == 0:
                 continue
             if cache is not None:  # every row, so that the cache keeps one row per sample
-                heard_BTD = heard_BTD + gate_B[:, None, None] * listener(x_BTD, memory.states_BSD, memory.mask_BS, cache)
+                heard_BTD = heard_BTD + gate_B[:, None, None] * listener(
+                    x_BTD, memory.states_BSD, memory.mask_BS, cache
+                )
             else:
                 told = listener(x_BTD[rows], memory.states_BSD[rows], memory.mask_BS[rows])
                 heard_BTD = heard_BTD.index_add(0, rows, gate_B[rows, None, None] * told)

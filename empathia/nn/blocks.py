@@ -7,7 +7,8 @@ off-by-one in all six repositories), no dropout, standard deviation instead of v
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -23,17 +24,17 @@ from .dropout import Dropout
 class Blocks:
     width: int = 300
     layers: int = 1
-    heads: int = 6
-    depth: int = 300  # keys and values, all heads together
-    hidden: int = 1200  # of the feed-forward part
+    heads: int = 4
+    depth: int = 64  # keys and values, all heads together
+    hidden: int = 150  # of the feed-forward part
     feed_forward: Literal["linear", "convolution"] = "linear"
     second_relu: bool = False  # the released off-by-one
     norm: Literal["variance", "deviation"] = "variance"
     dropout: float = 0.1
-    embedding_dropout: float = 0.1
+    embedding_dropout: float = 0.2
     scale_embeddings: bool = True  # multiply word vectors by the square root of the width
     input_projection: bool = False  # width to width, without bias, before the first layer
-    tied_output: bool = True  # the output layer is the word vectors
+    tied_output: bool = False  # the output layer is the word vectors
 
     @classmethod
     def released(cls, **changes: Any) -> Blocks:
@@ -140,12 +141,11 @@ class DecoderLayer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Layers over embedded positions, then a norm. `width_in` other than the width is projected first."""
+    """Layers over embedded positions, then a norm."""
 
-    def __init__(self, blocks: Blocks, width_in: int | None = None) -> None:
+    def __init__(self, blocks: Blocks) -> None:
         super().__init__()
-        projected = blocks.input_projection or width_in not in (None, blocks.width)
-        self.project = nn.Linear(width_in or blocks.width, blocks.width, bias=False) if projected else nn.Identity()
+        self.project = nn.Linear(blocks.width, blocks.width, bias=False) if blocks.input_projection else nn.Identity()
         self.layers = nn.ModuleList(EncoderLayer(blocks) for _ in range(blocks.layers))
         self.norm = norm(blocks)
 
@@ -154,6 +154,24 @@ class Encoder(nn.Module):
         for layer in self.layers:
             x_BSD = layer(x_BSD, mask_BS)
         return self.norm(x_BSD)
+
+
+class Refiner(nn.Module):
+    """An encoder over each position joined with one vector for the whole row (MIME eqs. 20-23, CEM).
+
+    The map from the joined width to the width is kept in two halves, so that the context's half is computed
+    once for several vectors.
+    """
+
+    def __init__(self, blocks: Blocks) -> None:
+        super().__init__()
+        self.from_context = nn.Linear(blocks.width, blocks.width, bias=False)
+        self.from_vector = nn.Linear(blocks.width, blocks.width, bias=False)
+        self.encoder = Encoder(replace(blocks, input_projection=False))
+
+    def forward(self, context_BSD: Tensor, vectors: Sequence[Tensor], mask_BS: Tensor) -> list[Tensor]:
+        half_BSD = self.from_context(context_BSD)
+        return [self.encoder(half_BSD + self.from_vector(vector_BD)[:, None], mask_BS) for vector_BD in vectors]
 
 
 class Decoder(nn.Module):

@@ -18,7 +18,7 @@ CONTRACTIONS: dict[str, str] = {
     "won't": "will not", "there's": "there is", "there're": "there are",
 }  # fmt: skip
 
-_CONTRACTION = re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, CONTRACTIONS)) + r")(?!\w)")
+_CONTRACTION = re.compile(r"(?<![\w'])(?:" + "|".join(map(re.escape, CONTRACTIONS)) + r")(?!\w)")
 _CLITIC = r"'(?:s|re|ve|ll|d|m|t)(?!\w)"
 _TOKEN = re.compile(
     r"\d+(?:[.,:]\d+)+"  # 200,000  3.5  10:30

@@ -82,5 +82,7 @@ def _fill(path: Path, model: nn.Module, tensors: dict[str, Tensor]) -> None:
     wrong = [n for n in wanted if n not in tensors or tensors[n].shape != wanted[n].shape]
     if wrong or len(tensors) != len(wanted):
         name = wrong[0] if wrong else next(n for n in tensors if n not in wanted)
-        raise BadFile(path, f"does not fit this model at '{name}'", hint="was the recipe changed? train under a new name")
+        raise BadFile(
+            path, f"does not fit this model at '{name}'", hint="was the recipe changed? train under a new name"
+        )
     model.load_state_dict(tensors, strict=False)

@@ -162,7 +162,9 @@ class Trainer:
         self.optimizer.step()
         progress.update += 1
         if not all(map(_finite, logged.values())):
-            raise EmpathiaError(f"the loss is not finite at update {progress.update}", "lower train.lr or set train.clip")
+            raise EmpathiaError(
+                f"the loss is not finite at update {progress.update}", "lower train.lr or set train.clip"
+            )
         return logged, lr
 
     def _unsynchronised(self, more: bool) -> Any:
@@ -174,9 +176,7 @@ class Trainer:
     def _validate(self, watch: Watcher) -> None:
         progress = self.progress
         found = validate(self.model, self.validation, self.group)
-        progress.history.append(
-            {"update": progress.update, "perplexity": found.perplexity, "accuracy": found.accuracy}
-        )
+        progress.history.append({"update": progress.update, "perplexity": found.perplexity, "accuracy": found.accuracy})
         if progress.update >= self.train.select_from:
             if progress.best is None or found.perplexity < progress.best:
                 progress.best, progress.best_update, progress.worse = found.perplexity, progress.update, 0

@@ -28,6 +28,9 @@ class Split:
     def __len__(self) -> int:
         return len(self.encoded)
 
+    def first(self, count: int | None) -> Split:
+        return Split(self.examples[:count], self.encoded[:count])
+
 
 def build_vocabulary(data: Data) -> Vocabulary:
     """From the training split, or from all of them, situations included, as the released systems do."""
@@ -42,9 +45,13 @@ def _texts(dialogues: Iterator[Dialogue]) -> Iterator[str]:
             yield dialogue.situation
 
 
+def read_examples(data: Data, split: str) -> list[Example]:
+    return [example for dialogue in load(data.corpus, split) for example in dialogue.examples()]
+
+
 def read_split(data: Data, split: str, vocabulary: Vocabulary) -> Split:
     encoder = Encoder(vocabulary, data.max_context, data.max_reply)
-    examples = [example for dialogue in load(data.corpus, split) for example in dialogue.examples()]
+    examples = read_examples(data, split)
     return Split(examples, [encoder.example(e) for e in examples])
 
 
@@ -57,11 +64,11 @@ def start_vectors(model: EmpatheticModel, vocabulary: Vocabulary, data: Data, se
     except MissingFile as missing:
         return f"random word vectors ({missing})"
     width = model.config.blocks.width
-    fitted = fit(read_vectors(path, set(vocabulary.words)), vocabulary.words, width, seed)
+    fitted = fit(read_vectors(path, vocabulary.words), vocabulary.words, width, seed)
     with torch.no_grad():
         table = model.embedding.words.weight
-        table.copy_(torch.from_numpy(fitted.table))
+        table.copy_(torch.from_numpy(fitted.matrix_VD))
         if data.vector_norm:
             table *= data.vector_norm / table.norm(dim=1).mean()
         table[vocabulary.pad] = 0
-    return f"{path.name}, {fitted.found} of {vocabulary.size} words found"
+    return str(fitted)

@@ -36,7 +36,9 @@ class Validation:
         return 100 * self.hits / self.labelled if self.labelled else None
 
 
-def validate(model: EmpatheticModel, encoded: list[Encoded], group: Processes | None = None, batch: int = 64) -> Validation:
+def validate(
+    model: EmpatheticModel, encoded: list[Encoded], group: Processes | None = None, batch: int = 64
+) -> Validation:
     group = group or Processes()
     was_training = model.training
     model.eval()

@@ -1,0 +1,5 @@
+"""`python -m empathia`, for torchrun."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,74 @@
+"""`empathia chat`: talk to a responder in the terminal."""
+
+from __future__ import annotations
+
+import click
+
+HELP = """/why      what was seen and which replies were weighed
+/seed N   fix the chance; /seed off lets it go
+/reset    start over
+/help     this
+/quit     leave (or Ctrl-D)"""
+
+
+@click.command()
+@click.option("--model", "name", help="A trained run's name or folder (default: the best at hand).")
+@click.option("--decoder", help="How to search, e.g. greedy, beam5, nucleus0.9.")
+@click.option("--stochastic/--steady", default=True, help="Draw latent variables, or take their means.")
+def chat(name: str | None, decoder: str | None, stochastic: bool) -> None:
+    """Talk to a responder in the terminal.
+
+    \b
+    Examples:
+      empathia chat
+      empathia chat --model mime --decoder nucleus0.9
+    """
+    from rich.console import Console
+    from rich.text import Text
+
+    from ..core.errors import BadInput
+    from ..core.types import Context, Turn, Wish
+    from .responders import responder_of
+    from .why import print_why
+
+    console = Console()
+    responder = responder_of(name, decoder)
+    console.print(Text(f"{responder.name} listens. It is a program, not a person. /help for commands.", style="dim"))
+    turns: tuple[Turn, ...] = ()
+    last = None
+    seed: int | None = None
+    while True:
+        try:
+            said = console.input("[bold]you[/bold] › ").strip()
+        except EOFError:
+            console.print()
+            return
+        command, _, rest = said.partition(" ")
+        if command in ("/quit", "/exit"):
+            return
+        if command == "/reset":
+            turns, last = (), None
+            console.print(Text("A fresh start.", style="dim"))
+        elif command == "/why":
+            if last is None:
+                console.print(Text("Nothing has been said yet.", style="dim"))
+            else:
+                print_why(last, console)
+        elif command == "/seed":
+            seed = int(rest) if rest.strip().isdigit() else None
+            console.print(Text("The chance is free." if seed is None else f"Seed {seed}.", style="dim"))
+        elif said.startswith("/"):
+            console.print(Text(HELP, style="dim"))
+        elif said:
+            asked = Context((*turns, Turn("speaker", said)))
+            chance = seed if seed is not None else len(turns)
+            try:
+                last = responder.reply(asked, Wish(stochastic=stochastic, seed=chance))
+            except BadInput as problem:
+                console.print(Text(str(problem), style="dim"))
+                continue
+            turns = (*asked.turns, Turn("listener", last.text))
+            feeling = last.evidence.top_emotion
+            if feeling:
+                console.print(Text(f"      seems {feeling}", style="dim italic"))
+            console.print(Text.assemble((responder.name, "bold cyan"), " › ", last.text))

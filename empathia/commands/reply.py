@@ -1,0 +1,52 @@
+"""`empathia reply`: one message in, one answer out."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from ..core.errors import BadInput
+
+
+@click.command()
+@click.argument("messages", nargs=-1)
+@click.option("--model", "name", help="A trained run's name or folder (default: the best at hand).")
+@click.option("--decoder", help="How to search, e.g. greedy, beam5, nucleus0.9.")
+@click.option("--stochastic", is_flag=True, help="Draw latent variables (MIME) instead of taking their means.")
+@click.option("--seed", type=int, help="Same seed, same reply.")
+@click.option("--why", is_flag=True, help="Also show the emotion seen and the other candidates.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON with all evidence, for programs.")
+def reply(
+    messages: tuple[str, ...],
+    name: str | None,
+    decoder: str | None,
+    stochastic: bool,
+    seed: int | None,
+    why: bool,
+    as_json: bool,
+) -> None:
+    """Answer a message. Several messages are the turns of one conversation, the last one waiting for an answer;
+    without any, the message is read from standard input.
+
+    \b
+    Examples:
+      empathia reply "I lost my job today."
+      empathia reply "I lost my job today." "Oh no, what happened?" "They closed the shop." --why
+      echo "My son graduated!" | empathia reply --json
+    """
+    from ..core.types import Context, Wish
+    from .responders import responder_of
+    from .why import print_why
+
+    texts = messages or (sys.stdin.buffer.read().decode("utf-8", errors="replace"),)
+    if not texts[-1].strip():
+        raise BadInput("the message is empty", 'say something: empathia reply "I lost my job today."')
+    found = responder_of(name, decoder).reply(Context.of(*texts), Wish(stochastic=stochastic, seed=seed))
+    if as_json:
+        click.echo(json.dumps(found.as_dict(), ensure_ascii=False, indent=2))
+        return
+    click.echo(found.text)
+    if why:
+        print_why(found)

@@ -1,0 +1,39 @@
+"""`empathia train`: a recipe becomes a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..core import places
+
+
+@click.command()
+@click.argument("recipe", type=click.Path(path_type=Path))
+@click.option("--name", help="Name of the run (default: the recipe's file name).")
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one value of the recipe.")
+@click.option("--fresh", is_flag=True, help="Start over, dropping an earlier checkpoint of this name.")
+@click.option("--stop-at", type=int, metavar="UPDATE", help="Stop there; the same command goes on later.")
+@click.option("--threads", type=int, help="CPU threads (default: all cores).")
+def train(
+    recipe: Path, name: str | None, overrides: tuple[str, ...], fresh: bool, stop_at: int | None, threads: int | None
+) -> None:
+    """Train a system from a recipe. The same command again goes on where the last one stopped.
+
+    \b
+    Examples:
+      empathia train recipes/mime.toml
+      empathia train recipes/moel.toml --set train.lr=1e-4 --name moel-slow
+      torchrun --nproc-per-node 2 -m empathia train recipes/mime.toml
+    """
+    import torch
+
+    from ..training.recipe import Recipe
+    from ..training.session import train as run_training
+
+    if threads:
+        torch.set_num_threads(threads)
+    built = Recipe.load(recipe, overrides)
+    folder = run_training(built, places.runs() / (name or recipe.stem), fresh=fresh, stop_at=stop_at)
+    click.echo(folder)

@@ -1,0 +1,28 @@
+"""Why this reply: the evidence of a reply on the terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..core.types import Reply
+
+
+def print_why(reply: Reply, console: Console | None = None) -> None:
+    """The emotions seen as bars, then the candidates with their scores."""
+    console = console or Console()
+    if reply.evidence.emotion:
+        table = Table(box=None, show_header=False, padding=(0, 1))
+        likeliest = sorted(reply.evidence.emotion.items(), key=lambda pair: -pair[1])[:5]
+        for emotion, probability in likeliest:
+            table.add_row(emotion, Text("█" * max(1, round(30 * probability)), style="cyan"), f"{probability:.0%}")
+        if reply.evidence.polarity is not None:
+            table.add_row("feels good", "", f"{reply.evidence.polarity:.0%}")
+        console.print(table)
+    for candidate in reply.candidates:
+        scores = ", ".join(f"{name.replace('_', ' ')} {value:.2f}" for name, value in candidate.scores.items())
+        console.print(Text(f"  {candidate.text}"), Text(f"({scores})", style="dim"))
+    if reply.timings:
+        spent = ", ".join(f"{stage} {1000 * seconds:.0f} ms" for stage, seconds in reply.timings.items())
+        console.print(Text(spent, style="dim"))

@@ -1,0 +1,72 @@
+"""A trained run that answers: text in, text out, with what the model thought of the speaker's feeling."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+
+from ..core.taxonomy import EMOTIONS, POSITIVE
+from ..core.types import Candidate, Context, Evidence, Reply, Wish
+from ..decoding.contract import Decoding, Hypothesis, Specials
+from ..decoding.search import candidates
+from ..nn.cache import Memory
+from ..text.batches import Encoder, Inputs, padded
+from .run import Run
+
+
+class RunResponder:
+    """A `Responder` over a trained run. `decoding` is the default search; a wish may change it per reply."""
+
+    def __init__(self, run: Run, decoding: Decoding | None = None) -> None:
+        self.run, self.name = run, run.name
+        self.decoding = decoding or Decoding(method="beam", beam=5, keep=5, block_ngrams=3)
+        self.encoder = Encoder(run.vocabulary, run.recipe.data.max_context, run.recipe.data.max_reply)
+        self.specials = Specials.of(run.vocabulary)
+
+    def reply(self, context: Context, wish: Wish | None = None) -> Reply:
+        return self.replies([context], wish)[0]
+
+    def replies(
+        self, contexts: Sequence[Context], wish: Wish | None = None, places: Sequence[int] | None = None
+    ) -> list[Reply]:
+        """Answers to a batch of contexts, each as if it were alone.
+
+        Latent variables are drawn when the wish says stochastic, else taken at their means. What is drawn
+        for a context depends on the seed and on its place in the corpus (by default, in the batch).
+        """
+        wish = wish or Wish()
+        started = time.perf_counter()
+        encoded = [self.encoder.context(context) for context in contexts]
+        places = range(len(contexts)) if places is None else places
+        seed = wish.seed if wish.seed is not None else self.decoding.seed
+        seeds = tuple(1_000_003 * seed + place for place in places) if wish.stochastic else None
+        inputs = Inputs(padded([words for words, _ in encoded]), padded([speakers for _, speakers in encoded]), seeds)
+        with torch.inference_mode():
+            memory = self.run.model.encode(inputs)
+        encoded_at = time.perf_counter()
+        found = candidates(self.run.model, memory, self.specials, self._decoding(wish), places)
+        timings = {"encode": encoded_at - started, "decode": time.perf_counter() - encoded_at}
+        return [self._reply(found[i], _evidence(memory, i), timings) for i in range(len(contexts))]
+
+    def _decoding(self, wish: Wish) -> Decoding:
+        changes: dict[str, int] = {}
+        if wish.seed is not None:
+            changes["seed"] = wish.seed
+        if wish.length is not None:
+            changes["max_length"] = wish.length
+        return replace(self.decoding, **changes) if changes else self.decoding
+
+    def _reply(self, found: list[Hypothesis], evidence: Evidence, timings: dict[str, float]) -> Reply:
+        texts = [self.run.vocabulary.decode(h.tokens) for h in found]
+        chosen = tuple(Candidate(t, {"log_probability": h.score}) for t, h in zip(texts, found, strict=True))
+        return Reply(texts[0], evidence, chosen, timings)
+
+
+def _evidence(memory: Memory, row: int) -> Evidence:
+    if memory.emotion_BE is None:
+        return Evidence()
+    emotion = dict(zip(EMOTIONS, memory.emotion_BE[row].exp().tolist(), strict=True))
+    return Evidence(emotion=emotion, polarity=sum(p for e, p in emotion.items() if e in POSITIVE))

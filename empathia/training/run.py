@@ -1,0 +1,77 @@
+"""A run: the folder a trained system lives in, and how to open it again.
+
+`config.toml`, `vocabulary.json`, `model.safetensors`, `card.md`, `scores.json`, and while training
+`checkpoint.safetensors`, `log.jsonl` and TensorBoard's files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import models
+from ..core import places
+from ..core.errors import MissingFile, nearest
+from ..core.files import atomic
+from ..models.base import EmpatheticModel
+from ..text.vocabulary import Vocabulary
+from .checkpoint import load_weights
+from .loop import WEIGHTS
+from .recipe import Recipe
+
+CONFIG, VOCABULARY, CARD = "config.toml", "vocabulary.json", "card.md"
+
+
+@dataclass(frozen=True)
+class Run:
+    name: str
+    folder: Path
+    recipe: Recipe
+    vocabulary: Vocabulary
+    model: EmpatheticModel
+
+    @property
+    def conditions(self) -> str:
+        """What every figure of this run must say of itself."""
+        data, train = self.recipe.data, self.recipe.train
+        return f"corpus:{data.corpus}|vocabulary:{data.vocabulary}-{self.vocabulary.size}|seed:{train.seed}"
+
+
+def folder_of(name: str) -> Path:
+    """A path as given, or a name below the runs folder."""
+    return Path(name) if "/" in name or Path(name).is_dir() else places.runs() / name
+
+
+def open_run(name: str) -> Run:
+    """A trained run by name or path; its model is ready to answer."""
+    folder = folder_of(name)
+    if not (folder / CONFIG).exists():
+        known = [p.parent.name for p in sorted(places.runs().glob(f"*/{CONFIG}"))]
+        hint = nearest(name, known) if known else "train one with: empathia train recipes/mime.toml"
+        raise MissingFile(f"no run '{name}'", hint)
+    if not (folder / WEIGHTS).exists():
+        raise MissingFile(f"run '{name}' has no trained weights yet", "train it to its first validation")
+    recipe = Recipe.load(folder / CONFIG)
+    vocabulary = Vocabulary.load(folder / VOCABULARY)
+    model = models.find(recipe.model)(recipe.config, vocabulary.size)
+    load_weights(folder / WEIGHTS, model)
+    return Run(folder.name, folder, recipe, vocabulary, model.eval())
+
+
+def write_card(run: Run, vectors: str, lines: list[str]) -> None:
+    """What the weights are, what they learned from, under which licence, and what they reached."""
+    parameters = sum(p.numel() for p in run.model.parameters())
+    text = [
+        f"# {run.name}",
+        "",
+        f"- system: `{run.recipe.model}`, {parameters / 1e6:.2f} M parameters",
+        f"- data: {run.recipe.data.corpus}; vocabulary of {run.vocabulary.size} words from "
+        + ("all splits" if run.recipe.data.vocabulary == "all" else "the training split"),
+        f"- word vectors: {vectors}",
+        "- licence of the weights: CC BY-NC 4.0, as the corpus they were trained on",
+        "- limits: English, short everyday conversations; not a person, not advice, not for crises",
+        "",
+        *lines,
+    ]
+    with atomic(run.folder / CARD) as out:
+        out.write("\n".join(text) + "\n")

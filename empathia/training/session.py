@@ -1,0 +1,137 @@
+"""One training session from recipe to run: data, model, loop, what the user sees meanwhile, the card."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from .. import models
+from ..core.errors import BadConfig
+from ..core.files import atomic
+from ..text.vocabulary import Vocabulary
+from .loop import CHECKPOINT, Trainer, Update, Watcher, check
+from .prepare import build_vocabulary, read_split, start_vectors
+from .processes import Processes, processes
+from .recipe import Recipe
+from .run import CONFIG, VOCABULARY, open_run, write_card
+from .validate import Validation
+
+
+def train(recipe: Recipe, folder: Path, *, fresh: bool = False, stop_at: int | None = None) -> Path:
+    """Train `recipe` in `folder`, going on where an earlier session stopped; returns the folder."""
+    check(recipe.train)
+    with processes() as group, ExitStack() as open_things:
+        if group.first:
+            _claim(folder, recipe, fresh)
+        group.wait()
+        console = Console(stderr=True, quiet=not group.first)
+        vocabulary = _vocabulary(folder, recipe, group)
+        training, validation = (read_split(recipe.data, split, vocabulary).encoded for split in ("train", "valid"))
+        torch.manual_seed(recipe.train.seed)
+        model = models.find(recipe.model)(recipe.config, vocabulary.size)
+        vectors = start_vectors(model, vocabulary, recipe.data, recipe.train.seed)
+        trainer = Trainer(model, recipe.train, training, validation, folder, group)
+        resumed = trainer.resume()
+        where = f"going on at update {trainer.progress.update}" if resumed else "starting"
+        console.print(f"{folder.name}: {recipe.model}, {len(training):,} examples, {vectors}; {where}")
+        watch = open_things.enter_context(_watching(folder, trainer, console)) if group.first else _nothing
+        progress = trainer.run(watch, stop_at)
+        if group.first and progress.best is not None:
+            history = "\n".join(_line(row) for row in progress.history)
+            best = f"best validation perplexity {progress.best:.2f} at update {progress.best_update}"
+            hours = progress.seconds / 3600
+            trained = f"{best} of {progress.update}, epoch {progress.epoch}; {hours:.2f} h of training"
+            write_card(open_run(str(folder)), vectors, [f"- trained: {trained}", "", history])
+            console.print(f"{folder.name}: {trained}")
+    return folder
+
+
+def _line(row: dict[str, float | None]) -> str:
+    accuracy = "" if row["accuracy"] is None else f", emotion accuracy {row['accuracy']:.1f} %"
+    return f"- update {row['update']}: validation perplexity {row['perplexity']:.2f}{accuracy}"
+
+
+def _claim(folder: Path, recipe: Recipe, fresh: bool) -> None:
+    """Make the folder this recipe's; a folder that another recipe made is not overwritten."""
+    config = folder / CONFIG
+    if fresh:
+        for name in (CHECKPOINT, VOCABULARY, CONFIG):
+            (folder / name).unlink(missing_ok=True)
+    if config.exists() and config.read_text(encoding="utf-8") != recipe.dump():
+        raise BadConfig(
+            f"{folder} was made by another recipe",
+            "choose another --name, or start over with --fresh",
+        )
+    with atomic(config) as out:
+        out.write(recipe.dump())
+
+
+def _vocabulary(folder: Path, recipe: Recipe, group: Processes) -> Vocabulary:
+    path = folder / VOCABULARY
+    if group.first and not path.exists():
+        build_vocabulary(recipe.data).save(path)
+    group.wait()
+    return Vocabulary.load(path)
+
+
+def _nothing(event: Update | Validation) -> None:
+    """The watcher of every process but the first."""
+
+
+@contextmanager
+def _watching(folder: Path, trainer: Trainer, console: Console) -> Iterator[Watcher]:
+    """A progress bar on a terminal or a line now and then elsewhere; `log.jsonl` and TensorBoard always."""
+    from torch.utils.tensorboard import SummaryWriter
+
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"),
+        TimeElapsedColumn(), TimeRemainingColumn(),
+    )  # fmt: skip
+    times: deque[tuple[float, int]] = deque(maxlen=50)
+    with (
+        SummaryWriter(str(folder / "tensorboard")) as board,
+        (folder / "log.jsonl").open("a", encoding="utf-8") as log,
+        Progress(*columns, console=console, disable=not console.is_terminal) as bar,
+    ):
+        task = bar.add_task(folder.name, total=trainer.updates, completed=trainer.progress.update, told="")
+
+        def watch(event: Update | Validation) -> None:
+            if isinstance(event, Validation):
+                row = {"update": trainer.progress.update, **trainer.progress.history[-1]}
+                board.add_scalar("valid/perplexity", event.perplexity, trainer.progress.update)
+                if event.accuracy is not None:
+                    board.add_scalar("valid/accuracy", event.accuracy, trainer.progress.update)
+                log.write(json.dumps({"validation": asdict(event), **row}) + "\n")
+                log.flush()
+                console.print(_line(row)[2:])
+                return
+            times.append((time.monotonic(), event.rows))
+            update = event.progress.update
+            told = _told(event, times)
+            bar.update(task, completed=update, told=told)
+            if update % 20 == 0:
+                for name, value in event.losses.items():
+                    board.add_scalar(f"train/{name}", value, update)
+                board.add_scalar("train/lr", event.lr, update)
+                log.write(json.dumps({"update": update, "losses": event.losses, "lr": event.lr}) + "\n")
+            if not console.is_terminal and update % 100 == 0:
+                print(f"update {update} of {event.updates}  {told}", file=sys.stderr, flush=True)
+
+        yield watch
+
+
+def _told(event: Update, times: deque[tuple[float, int]]) -> str:
+    elapsed = times[-1][0] - times[0][0]
+    rate = sum(rows for _, rows in list(times)[1:]) / elapsed if elapsed > 0 else 0.0
+    losses = " ".join(f"{name} {value:.3f}" for name, value in event.losses.items())
+    return f"{losses}  {rate:.0f} samples/s"
