@@ -1,18 +1,20 @@
 """The admin page: progress, agreement so far, flagged annotators, pause, export. Behind the study's key."""
 
+from statistics import median
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Cookie, Depends, HTTPException, Response
+from fastapi import APIRouter, Cookie, Depends, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, Field
 
-from .analysis import Findings, analyse
+from .analysis import Agreement, agreements, analyse
 from .assignment import exclude
 from .export import table_bytes
 from .links import admin_cookie, same
 from .pages import page
 from .progress import progress
-from .records import load_records
+from .quality import Quality, annotator_quality
+from .records import judgements, load_records
 from .report import html_report
 from .store import Study
 
@@ -43,20 +45,16 @@ def admin_routes(study: Study) -> APIRouter:
         if not same(study_admin, cookie):
             raise HTTPException(401, "give the study's admin key first")
 
-    def findings() -> Findings:
-        with store.reading() as db:
-            records = load_records(db)
-        return analyse(records, settings, resamples=200)
-
     @router.get("/admin", response_class=HTMLResponse)
     def admin_page() -> str:
         return page("admin.html")
 
     @router.post("/api/admin/enter")
-    def enter(body: KeyBody, response: Response) -> dict[str, bool]:
+    def enter(body: KeyBody, request: Request, response: Response) -> dict[str, bool]:
         if not same(body.key, key):
             raise HTTPException(401, "that is not this study's admin key")
-        response.set_cookie(_COOKIE, cookie, httponly=True, samesite="strict", path="/")
+        secure = request.url.scheme == "https"
+        response.set_cookie(_COOKIE, cookie, httponly=True, samesite="strict", secure=secure)
         return {"entered": True}
 
     @router.get("/api/admin/status", dependencies=[Depends(admin)])
@@ -64,8 +62,13 @@ def admin_routes(study: Study) -> APIRouter:
         with store.reading() as db:
             now = progress(db, settings, store.now())
             excluded = {r["id"] for r in db.execute("SELECT id FROM annotators WHERE excluded IS NOT NULL")}
+            records = load_records(db)
+        agree = agreements(judgements([r for r in records if r.counted], settings), settings, resamples=100)
+        quality = annotator_quality(records, settings)
         return {"title": settings.title, "design": settings.design, "progress": now,
-                "paused": store.meta("paused") == "yes", **_so_far(findings(), excluded)}  # fmt: skip
+                "paused": store.meta("paused") == "yes", "agreements": [_agreement(a) for a in agree],
+                "annotators": [_annotator(q, q.annotator in excluded) for q in quality],
+                "median_seconds": round(median([r.seconds for r in records] or [0]), 1)}  # fmt: skip
 
     @router.post("/api/admin/pause", dependencies=[Depends(admin)])
     def pause(body: PauseBody) -> dict[str, bool]:
@@ -89,27 +92,28 @@ def admin_routes(study: Study) -> APIRouter:
     @router.get("/admin/report", dependencies=[Depends(admin)], response_class=HTMLResponse)
     def report() -> Response:
         # The report is one file with its styles inside, so this page alone may use them.
+        with store.reading() as db:
+            records = load_records(db)
         policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-        return HTMLResponse(html_report(findings()), headers={"Content-Security-Policy": policy})
+        return HTMLResponse(html_report(analyse(records, settings)), headers={"Content-Security-Policy": policy})
 
     return router
 
 
-def _so_far(found: Findings, excluded: set[str]) -> dict[str, Any]:
-    def number(value: float | None) -> float | None:
-        return None if value is None or value != value else round(value, 4)
+def _number(value: float | None) -> float | None:
+    return None if value is None or value != value else round(value, 2)
 
+
+def _agreement(a: Agreement) -> dict[str, Any]:
     return {
-        "agreements": [
-            {"question": a.question, "level": a.level, "alpha": number(a.alpha), "low": number(a.low),
-             "high": number(a.high), "kappa": number(a.kappa), "items": a.items} for a in found.agreements
-        ],
-        "annotators": [
-            {"annotator": q.annotator, "answers": q.answers, "seconds": round(q.median_seconds, 1),
-             "same_answer": number(q.same_answer), "agreement": number(q.agreement), "bonus": q.bonus,
-             "bonus_possible": q.bonus_possible, "flags": q.flags, "excluded": q.annotator in excluded}
-            for q in found.quality
-        ],
-        "answers": found.answers,
-        "median_seconds": round(found.median_seconds, 1),
+        "question": a.question, "level": a.level, "alpha": _number(a.alpha), "low": _number(a.low),
+        "high": _number(a.high), "kappa": _number(a.kappa), "items": a.items,
+    }  # fmt: skip
+
+
+def _annotator(q: Quality, excluded: bool) -> dict[str, Any]:
+    return {
+        "annotator": q.annotator, "answers": q.answers, "seconds": round(q.median_seconds, 1),
+        "same_answer": _number(q.same_answer), "agreement": _number(q.agreement), "bonus": q.bonus,
+        "bonus_possible": q.bonus_possible, "flags": q.flags, "excluded": excluded,
     }  # fmt: skip

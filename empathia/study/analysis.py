@@ -122,7 +122,7 @@ def analyse(
         tuple(_means(rows, settings, resamples)) if settings.design != "ab" else (),
         tuple(_contests(rows, resamples)) if settings.design == "ab" else (),
         tuple(_holm(tests)),
-        tuple(_agreements(rows, settings, resamples)),
+        tuple(agreements(rows, settings, resamples)),
         tuple(annotator_quality(records, settings)),
         _left_side(rows, resamples) if settings.design == "ab" else None,
         statistics.median(r.seconds for r in used) if used else 0.0,
@@ -241,7 +241,8 @@ def _holm(tests: Sequence[Difference]) -> list[Difference]:
     ]
 
 
-def _agreements(rows: Sequence[Judgement], settings: Settings, resamples: int) -> Iterable[Agreement]:
+def agreements(rows: Sequence[Judgement], settings: Settings, resamples: int) -> Iterable[Agreement]:
+    """Question by question, over everything that two or more annotators judged."""
     units: dict[str, dict[tuple[int, str], list[int]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         units[row.question][row.item, row.system].append(row.score)

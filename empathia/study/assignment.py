@@ -46,7 +46,13 @@ class Receipt:
 
 _HELD = """
     SELECT COUNT(*) FROM assignments a JOIN annotators n ON n.id = a.annotator
-    WHERE a.task = :task AND n.excluded IS NULL AND (a.finished IS NOT NULL OR a.expires > :now)
+    WHERE a.task = {task} AND n.excluded IS NULL AND (a.finished IS NOT NULL OR a.expires > :now)
+"""
+_HELD_PLACES = _HELD.format(task=":task")
+#: Tasks with a free place that this annotator has not had.
+_FREE = f"""
+    t.quota > ({_HELD.format(task="t.id")})
+    AND NOT EXISTS (SELECT 1 FROM assignments WHERE task = t.id AND annotator = :annotator)
 """
 
 
@@ -60,11 +66,8 @@ def lease_next(db: sqlite3.Connection, annotator: str, settings: Settings, now: 
             return int(row["id"])
     if settings.per_annotator and answered_items(db, annotator) >= settings.per_annotator:
         return None
-    free = db.execute(
-        f"SELECT id FROM tasks t WHERE quota > ({_HELD.replace(':task', 't.id')}) "
-        "AND NOT EXISTS (SELECT 1 FROM assignments WHERE task = t.id AND annotator = :annotator)",
-        {"now": now, "annotator": annotator},
-    ).fetchall()
+    who = {"now": now, "annotator": annotator}
+    free = db.execute(f"SELECT id FROM tasks t WHERE {_FREE}", who).fetchall()
     if not free:
         return None
     task = min((int(row["id"]) for row in free), key=lambda t: _lot(settings.seed, annotator, t))
@@ -78,11 +81,7 @@ def answered_items(db: sqlite3.Connection, annotator: str) -> int:
 
 def open_places(db: sqlite3.Connection, annotator: str, now: float) -> int:
     """Items that could still be given to this annotator."""
-    sql = f"""
-        SELECT COUNT(*) FROM items i JOIN tasks t ON t.id = i.task
-        WHERE t.quota > ({_HELD.replace(":task", "t.id")})
-        AND NOT EXISTS (SELECT 1 FROM assignments WHERE task = t.id AND annotator = :annotator)
-    """
+    sql = f"SELECT COUNT(*) FROM items i JOIN tasks t ON t.id = i.task WHERE {_FREE}"
     return int(db.execute(sql, {"now": now, "annotator": annotator}).fetchone()[0])
 
 
@@ -126,7 +125,7 @@ def settle_quota(db: sqlite3.Connection, task: int, settings: Settings, now: flo
     needed = settings.annotators
     if len(votes) == settings.annotators and split(votes):
         needed += 1
-    held = int(db.execute(_HELD, {"task": task, "now": now}).fetchone()[0])
+    held = int(db.execute(_HELD_PLACES, {"task": task, "now": now}).fetchone()[0])
     db.execute("UPDATE tasks SET quota = ? WHERE id = ?", (max(needed, held), task))
 
 
@@ -141,7 +140,7 @@ def exclude(db: sqlite3.Connection, annotator: str, settings: Settings, now: flo
 def _renew(db: sqlite3.Connection, assignment: sqlite3.Row, settings: Settings, now: float) -> bool:
     """Prolong a lease. One that has run out comes back only while its place is still free."""
     if assignment["expires"] <= now:
-        held = db.execute(_HELD, {"task": assignment["task"], "now": now}).fetchone()[0]
+        held = db.execute(_HELD_PLACES, {"task": assignment["task"], "now": now}).fetchone()[0]
         quota = db.execute("SELECT quota FROM tasks WHERE id = ?", (assignment["task"],)).fetchone()["quota"]
         if held >= quota:
             return False

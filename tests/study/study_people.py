@@ -25,20 +25,30 @@ from empathia.study.store import Study, create_study
 from empathia.study.texts import texts_of
 
 PLACES = ("at the lake", "on the train", "in the kitchen", "at my desk", "in the garden", "on the stairs")
+STORIES = {
+    "sad": "My best friend moved to another country this morning. We said goodbye at the station.",
+    "proud": "My daughter read her first whole book aloud last night, every single page!",
+    "afraid": "There was somebody on the stairs again last night, and the light was out.",
+}
+STYLES = (
+    "That sounds like a lot to take in. What went through your mind?",
+    "Oh, I see. I hope it all goes well.",
+    "I like trains. Do you like trains?",
+    "I remember a day like that myself. It stays with you.",
+)
 
 
 def write_system(path: Path, system: str, per_emotion: int = 4, emotions: Sequence[str] = EMOTIONS) -> Path:
     """One system's replies to `per_emotion` contexts of each emotion, the same contexts for every system."""
+    style = STYLES[ord(system[-1]) % len(STYLES)]
     replies = []
     for emotion in emotions:
         for i in range(per_emotion):
-            place = PLACES[i % len(PLACES)]
-            context = Context.of(
-                "Hello, how was your day?", f"Something happened {place} and left me {emotion}, round {i}."
-            )
-            text = f"So it was {place}. Tell me more about number {i}. ({len(system)} letters)"
-            gold = f"I can see why that left you {emotion}."
-            replies.append(SystemReply(f"{emotion}-{i}", system, context, text, gold, emotion))
+            told = STORIES.get(emotion) if i == 0 else None
+            told = told or f"Something happened {PLACES[i % len(PLACES)]} and left me {emotion}, for the {i + 1}. time."
+            context = Context.of("Hello, how was your day?", told)
+            gold = f"I can see why that left you {emotion}. Do you want to talk about it?"
+            replies.append(SystemReply(f"{emotion}-{i}", system, context, style, gold, emotion))
     write_replies(path, replies)
     return path
 

@@ -431,3 +431,42 @@ def test_wrong_link_failed_check_and_admin_page(serve: Callable[..., Server], vi
     with page.expect_download() as download:
         page.get_by_role("link", name="csv").first.click()
     assert download.value.suggested_filename == "answers.csv"
+
+
+def test_the_admin_page_and_the_report_with_answers(tmp_path: Path, visit: Callable[..., Any]) -> None:
+    from test_study_truth import Crowd
+
+    folder = make_study(tmp_path, "ratings", systems=3, per_emotion=2, emotions=("sad", "proud", "afraid", "joyful"))
+    crowd = Crowd(folder, 1)
+    for who, habit in (("anna", 0), ("ben", 1)):
+
+        def answer(rng: Any, row: Any, layout: list[int], habit: int = habit) -> Any:
+            system = int(json.loads(row["candidates"])[0][0][-1])
+            levels = {name: 1 + system + habit if i < 3 else 1 + system for i, name in enumerate(ATTRIBUTES)}
+            return {
+                name: min(5 if i < 3 else 3, level + int(rng.integers(0, 2)))
+                for i, (name, level) in enumerate(levels.items())
+            }
+
+        crowd.work(who, answer)
+    crowd.work("always the same", lambda rng, row, layout: dict.fromkeys(ATTRIBUTES, 2), minutes=0.02)
+    crowd.study.close()
+    server = Server(folder)
+    try:
+        page = visit(f"{server.address}/admin", viewport={"width": 1100, "height": 900})
+        page.get_by_label("Admin key").fill(server.admin_key)
+        page.keyboard.press("Enter")
+        page.get_by_text("72 / 72").wait_for()
+        page.get_by_text("same answer nearly everywhere").wait_for()
+        picture(page, "admin", full=True)
+        page.get_by_role("row", name="always the same").get_by_role("button", name="Exclude").click()
+        page.get_by_text("48 / 72").wait_for()
+        page.get_by_role("link", name="Report").click()
+        page.get_by_role("heading", name="In short").wait_for()
+        picture(page, "report", full=True)
+        dark = visit(server.link("dora"), color_scheme="dark")
+        dark.get_by_role("button", name="Begin").wait_for()
+        dark.wait_for_timeout(50)
+        picture(dark, "welcome-dark")
+    finally:
+        server.kill()

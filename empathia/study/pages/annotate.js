@@ -55,8 +55,7 @@ const outbox = new Outbox(`empathia-study ${link}`, (entry) => send("/api/answer
   refused(entry, problem, code) {
     online();
     status("Not saved", "bad");
-    notice(problem);
-    if (code === 410 || code === 403) goOn = work;
+    if (code === 410 || code === 403) goOn = () => start(problem);
     settled();
   },
 });
@@ -65,7 +64,7 @@ function settled() {
   if (goOn && !outbox.waiting.length) {
     const step = goOn;
     goOn = null;
-    step();
+    attempt(step);
   }
 }
 
@@ -112,14 +111,23 @@ function show(...children) {
   page.focus({ preventScroll: true });
 }
 
-function button(label, onclick, extra = {}) {
-  return el("button", { type: "button", class: "main", onclick, ...extra }, label);
+function button(label, step, extra = {}) {
+  return el("button", { type: "button", class: "main", onclick: () => attempt(step), ...extra }, label);
+}
+
+// What the server refuses sends the annotator back to where they stand, and says why.
+async function attempt(step) {
+  try {
+    await step();
+  } catch (problem) {
+    await start(problem.message);
+  }
 }
 
 function open(stage) {
   current = null;
   const pages = { welcome, check, practice: () => practice(0), work, screened, excluded };
-  pages[stage]();
+  return pages[stage]();
 }
 
 function welcome() {
@@ -129,7 +137,7 @@ function welcome() {
     el("p", { class: "quiet" }, "Every click is saved at once. You may stop at any time, and go on later with the same link, also on another device."),
     el("div", { class: "steps" }, button("Begin", async () => {
       session = await ask("/api/begin", {});
-      open(session.stage);
+      await open(session.stage);
     }))
   );
 }
@@ -140,15 +148,14 @@ function check() {
       el("div", { class: "levels" }, ...q.options.map((option, n) =>
         el("label", { class: "level" }, el("input", { type: "radio", name: `check-${i}`, value: n, required: true }),
           el("span", { class: "level-words" }, option))))));
-  const form = el("form", { onsubmit: submit }, ...questions,
+  const form = el("form", { onsubmit: (event) => { event.preventDefault(); attempt(submit); } }, ...questions,
     el("div", { class: "steps" }, el("button", { class: "main" }, "Check my answers")));
   show(el("h1", {}, "A few questions first"),
     el("p", {}, `They make sure that the instructions were clear. You have ${session.tries_left === 1 ? "one try" : "two tries"}.`),
     el("details", {}, el("summary", {}, "Read the instructions again"), ...session.instructions.map((text) => el("p", {}, text))),
     form);
 
-  async function submit(event) {
-    event.preventDefault();
+  async function submit() {
     const answers = questions.map((q) => Number(q.querySelector(":checked").value));
     const result = await ask("/api/check", { answers });
     session = result.session;
@@ -182,15 +189,15 @@ function practice(number) {
     box = current.box = again;
     feedback.replaceChildren(el("p", {}, el("b", {}, good ? "Good, that fits. " : "Some of this we would see otherwise (marked). "), result.feedback));
     const last = number + 1 === total;
-    const on = button(last ? "Start" : "Go on", last ? start : () => practice(number + 1));
+    const on = button(last ? "Start" : "Go on", last ? begin : () => practice(number + 1));
     go.replaceWith(on);
     current.next = on;
     on.focus();
   }
 
-  async function start() {
+  async function begin() {
     session = await ask("/api/practised", {});
-    open(session.stage);
+    await open(session.stage);
   }
 }
 
@@ -215,7 +222,7 @@ async function visit(position) {
   if (!items.has(position)) items.set(position, overlaid(await ask(`/api/placed?position=${position}`)));
   const item = items.get(position);
   const next = button("Next", () => forward(item), { disabled: !whole(item) });
-  const back = el("button", { type: "button", class: "plain", disabled: position === 0, onclick: () => leave(() => visit(position - 1)) }, "Back");
+  const back = el("button", { type: "button", class: "plain", disabled: position === 0, onclick: () => attempt(() => leave(position - 1)) }, "Back");
   const box = draw[session.design](item, item.value, (value) => changed(item, value), { scales: session.scales, say, fixed: item.finished });
   current = { item, box, next, shown: performance.now() };
   show(conversation(item.turns), box, el("div", { class: "steps" }, back, next));
@@ -242,9 +249,9 @@ function changed(item, value) {
   outbox.add({ key: newKey(), item: item.item, value, done: false, seconds: seconds() });
 }
 
-function leave(step) {
+function leave(position) {
   seconds();
-  step();
+  return visit(position);
 }
 
 function forward(item) {
@@ -255,15 +262,10 @@ function forward(item) {
   const first = !item.done;
   item.done = true;
   if (first) bar(done + 1, total);
-  if (items.has(item.position + 1)) visit(item.position + 1);
-  else whenSaved(after);
-
-  // Past the newest item comes new work; before it, the item that follows.
-  async function after() {
-    const newest = Math.max(...items.keys());
-    if (item.position >= newest) await work();
-    else await visit(item.position + 1);
-  }
+  if (items.has(item.position + 1)) return visit(item.position + 1);
+  // Past the newest item comes new work; before it, an earlier one that this page has not yet fetched.
+  const newest = item.position >= Math.max(...items.keys());
+  whenSaved(newest ? work : () => visit(item.position + 1));
 }
 
 function whole(item) {
@@ -296,18 +298,18 @@ function thanks(found) {
   show(el("h1", {}, "Thank you"),
     el("p", {}, `All done: your ${found.done} answers are saved. You can close this page.`), bonus, links,
     el("div", { class: "steps" },
-      last >= 0 ? el("button", { type: "button", class: "plain", onclick: () => visit(last) }, "Back to my last answer") : null,
-      el("button", { type: "button", class: "plain", onclick: work }, "Look for more")));
+      last >= 0 ? el("button", { type: "button", class: "plain", onclick: () => attempt(() => visit(last)) }, "Back to my last answer") : null,
+      el("button", { type: "button", class: "plain", onclick: () => attempt(work) }, "Look for more")));
 }
 
 function full() {
   show(el("h1", {}, "Nothing left to do"), el("p", {}, "Others have taken all open places. Thank you for coming; you can close this page or look again later."),
-    el("div", { class: "steps" }, el("button", { type: "button", class: "plain", onclick: work }, "Look again")));
+    el("div", { class: "steps" }, el("button", { type: "button", class: "plain", onclick: () => attempt(work) }, "Look again")));
 }
 
 function paused() {
   show(el("h1", {}, "A short break"), el("p", {}, "The study is paused. Your answers are safe; please come back later with the same link."),
-    el("div", { class: "steps" }, el("button", { type: "button", class: "plain", onclick: work }, "Look again")));
+    el("div", { class: "steps" }, el("button", { type: "button", class: "plain", onclick: () => attempt(work) }, "Look again")));
 }
 
 function screened() {
@@ -331,16 +333,18 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-async function start() {
+async function start(problem = "") {
   outbox.flush();
+  items = new Map();
   try {
     session = await ask("/api/session");
     document.title = session.title;
     document.getElementById("title").textContent = session.title;
     document.getElementById("contact").textContent = session.contact;
-    open(session.stage);
-  } catch (problem) {
-    show(el("h1", {}, "This link does not open"), el("p", {}, String(problem.message)));
+    await open(session.stage);
+    if (problem) notice(problem);
+  } catch (failure) {
+    show(el("h1", {}, "This page cannot go on"), el("p", {}, failure.message), el("p", {}, "Please open your link again."));
   }
 }
 

@@ -68,7 +68,6 @@ export function bins(item, value, change, { marks = {}, say, fixed = false }) {
     event.preventDefault();
     node.focus({ preventScroll: true });
     const start = { x: event.clientX, y: event.clientY };
-    const frame = node.getBoundingClientRect();
     let last = start;
     let ghost = null;
     let scrolling = 0;
@@ -76,7 +75,7 @@ export function bins(item, value, change, { marks = {}, say, fixed = false }) {
 
     const areaAt = ({ x, y }) => document.elementFromPoint(x, y)?.closest("[data-area]") || null;
     const follow = () => {
-      ghost.style.transform = `translate(${last.x - start.x}px, ${last.y - start.y}px)`;
+      ghost.style.transform = `translate(${last.x - 24}px, ${last.y - 20}px)`;
       const area = areaAt(last);
       if (area !== over) {
         over?.classList.remove("over");
@@ -95,7 +94,6 @@ export function bins(item, value, change, { marks = {}, say, fixed = false }) {
       ghost.classList.add("ghost");
       ghost.removeAttribute("tabindex");
       ghost.setAttribute("aria-hidden", "true");
-      Object.assign(ghost.style, { left: `${frame.left}px`, top: `${frame.top}px`, width: `${frame.width}px` });
       document.body.append(ghost);
       node.classList.add("lifted");
       scrolling = requestAnimationFrame(scroll);
