@@ -100,12 +100,15 @@ class EmpatheticModel(nn.Module):
         of a vocabulary without them.
         """
         memory = self.encode(inputs)
-        logits_BTV = self.step(memory, shifted(gold.reply_BT))
-        nll_BT = F.cross_entropy(logits_BTV.transpose(1, 2), gold.reply_BT, ignore_index=0, reduction="none")
+        there_BT = gold.reply_BT != 0
+        gold_N = gold.reply_BT[there_BT]
+        logits_NV = self.output(self.hidden(memory, shifted(gold.reply_BT))[there_BT])
+        nll_N = F.cross_entropy(logits_NV, gold_N, reduction="none")
         if unseen_V is not None:
-            together_BT = logits_BTV.logsumexp(-1) - logits_BTV[:, :, unseen_V].logsumexp(-1)
-            nll_BT = torch.where(unseen_V[gold.reply_BT], together_BT, nll_BT)
-        return nll_BT.sum(1), (gold.reply_BT != 0).sum(1), memory
+            together_N = logits_NV.logsumexp(-1) - logits_NV[:, unseen_V].logsumexp(-1)
+            nll_N = torch.where(unseen_V[gold_N], together_N, nll_N)
+        nll_BT = torch.zeros(there_BT.shape).masked_scatter(there_BT, nll_N)
+        return nll_BT.sum(1), there_BT.sum(1), memory
 
 
 def shifted(reply_BT: Tensor) -> Tensor:

@@ -72,7 +72,8 @@ def _folded(run: Run, split: Split, conditions: str, bootstrap: int) -> Score:
     where = (
         f"corpus:{run.recipe.data.corpus}|vocabulary:train-{seen.size}-folded|seed:{run.recipe.train.seed}|{conditions}"
     )
-    return perplexity(predictions(run, encoded, unseen_V).pairs, where, bootstrap)
+    score = perplexity(predictions(run, encoded, unseen_V).pairs, where, bootstrap)
+    return replace(score, name="perplexity_train_vocabulary")
 
 
 def generate(

@@ -25,8 +25,8 @@ class Data:
 
 @dataclass(frozen=True)
 class Train:
-    epochs: int = 12
-    batch: int = 64
+    epochs: int = 4
+    batch: int = 32
     accumulate: int = 1  # parts a batch is split into to save memory; changes no gradient
     lr: float = 1e-3
     schedule: Literal["noam", "cosine", "constant"] = "cosine"
