@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from ..study.store import Study
 
 _FOLDER = click.argument("name", type=click.Path(path_type=Path))
@@ -150,7 +152,7 @@ def status(name: Path, watch: bool) -> None:
             live.update(_progress_table(study))
 
 
-def _progress_table(study: Study):  # type: ignore[no-untyped-def]
+def _progress_table(study: Study) -> Table:
     from rich.progress_bar import ProgressBar
     from rich.table import Table
 

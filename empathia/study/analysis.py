@@ -102,6 +102,7 @@ class Findings:
     left_side: tuple[float, Interval] | None
     median_seconds: float
     answers: int
+    annotators: int
     left_out: int
     extra_annotators: int  # items that called a fourth
     signature: str
@@ -126,7 +127,7 @@ def analyse(
         tuple(annotator_quality(records, settings)),
         _left_side(rows, resamples) if settings.design == "ab" else None,
         statistics.median(r.seconds for r in used) if used else 0.0,
-        len(used), len(records) - len(used),
+        len(used), len({r.annotator for r in used}), len(records) - len(used),
         sum(n > settings.annotators for n in per_item.values()) if settings.design == "ab" else 0,
         f"{settings.design} | {len({r.context_id for r in used})} contexts | {len(used)} answers | "
         f"{len({r.annotator for r in used})} annotators | {settings.sampling} | "

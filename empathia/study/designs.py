@@ -90,7 +90,7 @@ def majority(votes: Iterable[Any]) -> Any | None:
 
 def split(votes: Sequence[Any]) -> bool:
     """No two of three agree (or, with other numbers, no vote leads): one more annotator is called (MIME 4.3)."""
-    return len(set(votes)) > 1 and Counter(votes).most_common(2)[0][1] == Counter(votes).most_common(2)[1][1]
+    return bool(votes) and majority(votes) is None
 
 
 def earned_bonus(value: Mapping[str, Any], layout: Sequence[int], gold: int) -> bool:

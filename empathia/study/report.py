@@ -10,7 +10,8 @@ from ..core.files import atomic
 from .analysis import ALL, Difference, Findings
 from .pages import page
 from .plots import all_plots
-from .tables import all_tables, html_table, latex, markdown, p_value, question_name
+from .sampling import GOLD
+from .tables import all_tables, html_table, latex, markdown, number, p_value, question_name
 
 _KINDS = {
     "ratings": "Annotators rated one reply at a time.",
@@ -75,8 +76,7 @@ def _picture(content: bytes, name: str) -> str:
 
 
 def _lead(found: Findings) -> str:
-    people = sum(q.answers > 0 for q in found.quality)
-    text = f"{_KINDS[found.design]} {found.answers} answers from {people} annotators"
+    text = f"{_KINDS[found.design]} {found.answers} answers from {found.annotators} annotators"
     text += f", a median of {found.median_seconds:.0f} seconds each." if found.median_seconds else "."
     return text + (f" {found.left_out} answers were left out." if found.left_out else "")
 
@@ -86,9 +86,11 @@ def summary(found: Findings) -> list[str]:
     if not found.answers:
         return ["There are no finished answers yet."]
     lines = [_contest_sentence(found, i) for i in range(len([c for c in found.contests if c.group == ALL]))]
-    lines += [_test_sentence(t) for t in found.tests if found.design != "ab"]
-    for a in found.agreements:
-        lines.append(f"Agreement on {question_name(a.question).lower()}: {_strength(a.alpha)} (α = {a.alpha:.2f}).")
+    if found.means:
+        questions = ["bin"] if found.design == "bins" else list(dict.fromkeys(m.question for m in found.means))
+        lines += [_leader_sentence(found, question) for question in questions]
+    if found.agreements:
+        lines.append(_agreement_sentence(found))
     if found.extra_annotators:
         lines.append(f"A fourth annotator decided {found.extra_annotators} items on which the first three split.")
     if found.left_side is not None:
@@ -114,24 +116,27 @@ def _contest_sentence(found: Findings, index: int) -> str:
     )
 
 
-def _test_sentence(test: Difference) -> str:
-    name, p = question_name(test.question), p_value(test.wilcoxon_p)
-    if test.wilcoxon_p >= 0.05:
-        return f"{name}: no clear difference between {test.a} and {test.b} (Wilcoxon p = {p})."
-    better, worse = (test.a, test.b) if test.difference > 0 else (test.b, test.a)
-    return f"{name}: {better} is ahead of {worse} by {abs(test.difference):.2f} (Wilcoxon p = {p})."
+def _leader_sentence(found: Findings, question: str) -> str:
+    """Who comes first by one question, and whom they are clearly ahead of (Wilcoxon, Holm-corrected)."""
+    shown = "good" if question == "bin" else question
+    means = [m for m in found.means if m.group == ALL and m.question == shown and m.system != GOLD]
+    first = max(means, key=lambda m: m.value)
+    tests = [t for t in found.tests if t.question == question and first.system in (t.a, t.b)]
+    beaten = [t.b if t.a == first.system else t.a for t in tests if t.wilcoxon_p < 0.05 and _ahead(t, first.system)]
+    if question == "bin":
+        text = f"{first.system} has the most good replies ({100 * first.value:.0f} %)"
+    else:
+        text = f"{question_name(question)}: {first.system} has the highest mean ({first.value:.2f})"
+    if not tests:
+        return f"{text}."
+    return f"{text}, {'clearly ahead of ' + ', '.join(beaten) if beaten else 'but no lead is clear'}."
 
 
-def _strength(alpha: float) -> str:
+def _ahead(test: Difference, system: str) -> bool:
+    return (test.difference > 0) == (test.a == system)
+
+
+def _agreement_sentence(found: Findings) -> str:
     """Krippendorff's own reading: 0.8 and above is reliable, 0.667 allows tentative conclusions."""
-    if alpha != alpha:
-        return "everyone said the same"
-    return (
-        "reliable"
-        if alpha >= 0.8
-        else "tentative"
-        if alpha >= 0.667
-        else "low"
-        if alpha > 0.2
-        else "hardly above chance"
-    )
+    values = ", ".join(f"{question_name(a.question).lower()} {number(a.alpha)}" for a in found.agreements)
+    return f"Agreement, Krippendorff's α: {values} (from 0.8 reliable, from 0.67 tentative)."

@@ -100,7 +100,9 @@ def create_study(folder: Path, settings: Settings, tasks: Sequence[Sequence[Item
     if not tasks:
         raise BadInput("no items to judge", "check the reply files and the sampling")
     folder.mkdir(parents=True, exist_ok=True)
-    db = _connect(folder / FILE, new=True)
+    unfinished = folder / f".{FILE}.new"
+    unfinished.unlink(missing_ok=True)
+    db = _connect(unfinished, new=True)
     try:
         db.execute("BEGIN IMMEDIATE")
         for key, value in {
@@ -117,6 +119,7 @@ def create_study(folder: Path, settings: Settings, tasks: Sequence[Sequence[Item
     finally:
         db.close()
     write_settings(folder, settings)
+    unfinished.replace(folder / FILE)
 
 
 def add_task(db: sqlite3.Connection, items: Sequence[Item], quota: int) -> int:

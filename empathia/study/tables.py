@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..core.taxonomy import EMOTIONS
 from .analysis import ALL, Contest, Findings, Mean
+from .sampling import GOLD
 from .texts import scales
 
 _LATEX = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -56,7 +57,8 @@ def html_table(table: Table) -> str:
         cells = [f'<th scope="row">{html.escape(row[0])}</th>']
         for c, text in enumerate(row[1:], 1):
             mark = ' class="best"' if (r, c) in table.best else ""
-            cells.append(f"<td{mark}>{html.escape(text)}</td>")
+            value, bracket, interval = html.escape(text).partition(" [")
+            cells.append(f"<td{mark}>{value}{f'<small>[{interval}</small>' if bracket else ''}</td>")
         body.append(f"<tr>{''.join(cells)}</tr>")
     return (
         f'<div class="scroll"><table><caption>{html.escape(table.caption)}</caption>'
@@ -78,12 +80,12 @@ def question_name(question: str) -> str:
     return known[question].name if question in known else question.capitalize()
 
 
-def _number(value: float, places: int = 2) -> str:
+def number(value: float, places: int = 2) -> str:
     return "–" if value != value else f"{value:.{places}f}".replace("-", "−")
 
 
 def _cell(mean: Mean) -> str:
-    return f"{_number(mean.value)} [{_number(mean.low)}, {_number(mean.high)}]"
+    return f"{number(mean.value)} [{number(mean.low)}, {number(mean.high)}]"
 
 
 def _by_cell(found: Findings, group: str) -> dict[tuple[str, str], Mean]:
@@ -109,7 +111,7 @@ def _main_means(found: Findings) -> Table:
 def _best_row(found: Findings, means: Sequence[Mean | None], question: str) -> int:
     """The best system's row; gold is no contestant, and in the bin «bad» less is better."""
     sign = -1 if question == "bad" else 1
-    scored = [(sign * m.value, i) for i, m in enumerate(means) if m is not None and m.system != "gold"]
+    scored = [(sign * m.value, i) for i, m in enumerate(means) if m is not None and m.system != GOLD]
     return max(scored)[1]
 
 
@@ -123,7 +125,7 @@ def _polarity_means(found: Findings) -> Table | None:
     rows, best = [], set()
     for r, q in enumerate(_questions(found)):
         row = [cells.get((s, q, g)) for s, g in columns]
-        rows.append((question_name(q), *(_number(m.value) if m else "–" for m in row)))
+        rows.append((question_name(q), *(number(m.value) if m else "–" for m in row)))
         for g in groups:
             rivals = [m if m is not None and m.group == g else None for m in row]
             if any(rivals):
@@ -136,9 +138,9 @@ def _emotion_means(found: Findings) -> Table | None:
     """One question is enough here: empathy, or the share of good."""
     question = _questions(found)[0]
     cells = {(m.group, m.system): m for m in found.means if m.question == question}
-    systems = [s for s in found.systems if s != "gold"]
+    systems = [s for s in found.systems if s != GOLD]
     emotions = [e for e in EMOTIONS if any((e, s) in cells for s in systems)]
-    rows = [(e, *(_number(cells[e, s].value) if (e, s) in cells else "–" for s in systems)) for e in emotions]
+    rows = [(e, *(number(cells[e, s].value) if (e, s) in cells else "–" for s in systems)) for e in emotions]
     return Table("emotions", f"{question_name(question)} by emotion.", ("Emotion", *systems), tuple(rows))
 
 
@@ -171,7 +173,7 @@ def _tests(found: Findings) -> Table:
     rows = tuple(
         (
             f"{question_name(t.question)}: {t.a} − {t.b}",
-            f"{_number(t.difference)} [{_number(t.low)}, {_number(t.high)}]",
+            f"{number(t.difference)} [{number(t.low)}, {number(t.high)}]",
             p_value(t.bootstrap_p), p_value(t.wilcoxon_p), p_value(t.sign_p), str(t.contexts),
         )
         for t in found.tests
@@ -183,8 +185,8 @@ def _tests(found: Findings) -> Table:
 def _agreement(found: Findings) -> Table:
     rows = tuple(
         (
-            question_name(a.question), f"{_number(a.alpha)} [{_number(a.low)}, {_number(a.high)}]", a.level,
-            _number(a.nominal_alpha), _number(a.kappa), str(a.items),
+            question_name(a.question), f"{number(a.alpha)} [{number(a.low)}, {number(a.high)}]", a.level,
+            number(a.nominal_alpha), number(a.kappa), str(a.items),
         )
         for a in found.agreements
     )  # fmt: skip

@@ -105,7 +105,7 @@ class Person:
     def __init__(self, port: int, secret: str, name: str) -> None:
         self.name = name
         self.link = token(secret, name)
-        self._http = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        self._http = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         headers = {"X-Study-Link": self.link}
@@ -119,6 +119,10 @@ class Person:
         if response.status != 200:
             raise Refused(response.status, answer["error"])
         return answer
+
+    def hang_up(self) -> None:
+        """The next call opens a new connection."""
+        self._http.close()
 
     def post(self, path: str, body: Any = None) -> Any:
         return self.call("POST", path, body)

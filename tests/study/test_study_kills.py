@@ -33,7 +33,8 @@ class Writer(threading.Thread):
 
     def __init__(self, port: int, secret: str, name: str, stop: threading.Event) -> None:
         super().__init__(daemon=True)
-        self.port, self.secret, self.stop, self.name = port, secret, stop, name
+        self.name, self.stop = name, stop
+        self.person = Person(port, secret, name)
         self.rng = random.Random(name)
         self.acknowledged: dict[str, tuple[int, dict[str, int]]] = {}
         self.problem: Exception | None = None
@@ -53,12 +54,13 @@ class Writer(threading.Thread):
         """The server's answer, however long it takes; `None` when the test is over."""
         while not self.stop.is_set():
             try:
-                return Person(self.port, self.secret, self.name).post(path, body)
+                return self.person.post(path, body)
             except Refused as refused:
                 if refused.status < 500:
                     raise
             except (OSError, http.client.HTTPException):
-                time.sleep(0.005)
+                self.person.hang_up()
+                time.sleep(0.02)
         return None
 
     def clicks(self, items: list[int]) -> Iterator[dict[str, Any]]:
@@ -81,41 +83,54 @@ class Writer(threading.Thread):
 
 def kill_often(folder: Path, kills: int, seed: int = 0) -> int:
     """Start, disturb and kill a server so many times; returns how many clicks were acknowledged."""
-    rng = random.Random(seed)
     study = Study(folder)
     secret = study.store.meta("secret")
     study.close()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    forks = subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("study_forks.py")), str(folder), str(port)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert forks.stdin is not None and forks.stdout is not None
     stop = threading.Event()
     writers = [Writer(port, secret, f"writer-{i}", stop) for i in range(3)]
+    command = [sys.executable, str(Path(__file__).with_name("study_forks.py")), str(folder), str(port)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as forks:
+        try:
+            _kill_each(forks, folder, writers, kills, random.Random(seed))
+        finally:
+            stop.set()
+            assert forks.stdin is not None
+            forks.stdin.close()
+    for writer in writers:
+        writer.join(60)
+        assert writer.problem is None
+    return _nothing_lost(folder, writers)
+
+
+def _kill_each(
+    forks: subprocess.Popen[str], folder: Path, writers: list[Writer], kills: int, rng: random.Random
+) -> None:
+    assert forks.stdin is not None and forks.stdout is not None
     for i in range(kills):
         print(file=forks.stdin, flush=True)
         server = int(forks.stdout.readline())
-        if i == 0:
-            for writer in writers:
-                writer.start()
-        before = sum(len(w.acknowledged) for w in writers)
-        deadline = time.monotonic() + 30
-        while sum(len(w.acknowledged) for w in writers) == before:
-            assert not [w.problem for w in writers if w.problem], writers[0].problem
-            assert time.monotonic() < deadline, "the server did not come back"
-            time.sleep(0.002)
-        time.sleep(rng.uniform(0, 0.08))
-        os.kill(server, signal.SIGKILL)
+        try:
+            if i == 0:
+                for writer in writers:
+                    writer.start()
+            _wait_for_a_click(writers)
+            time.sleep(rng.uniform(0, 0.08))
+        finally:
+            os.kill(server, signal.SIGKILL)
         assert _integrity(folder) == "ok"
-    stop.set()
-    forks.communicate(timeout=30)
-    for writer in writers:
-        writer.join(30)
-        assert writer.problem is None
-    return _nothing_lost(folder, writers)
+
+
+def _wait_for_a_click(writers: list[Writer]) -> None:
+    """Until the server that has just started has acknowledged something."""
+    before = sum(len(w.acknowledged) for w in writers)
+    deadline = time.monotonic() + 60
+    while sum(len(w.acknowledged) for w in writers) == before:
+        assert not [w.problem for w in writers if w.problem], "a writer failed"
+        assert time.monotonic() < deadline, "the server did not come back"
+        time.sleep(0.002)
 
 
 def _integrity(folder: Path) -> str:

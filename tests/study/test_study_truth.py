@@ -20,7 +20,7 @@ from empathia.study.records import load_records
 from empathia.study.report import html_report, summary, write_report
 from empathia.study.store import Study
 
-RUNS = 6
+RUNS = 4
 
 
 class Crowd:

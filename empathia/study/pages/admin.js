@@ -82,7 +82,7 @@ function draw(found) {
       figure(`${p.finished} / ${p.wanted}`, "places answered"), figure(`${p.complete_tasks} / ${p.tasks}`, "tasks complete"),
       figure(p.under_way, "under way now"), figure(p.expired, "abandoned"),
       found.design === "ab" ? figure(p.extra, "fourth annotators") : "",
-      figure(p.people.began, "annotators"), figure(flagged, "flagged"), figure(`${found.median_seconds} s`, "median per item")),
+      figure(p.people.joined, "annotators"), figure(flagged, "flagged"), figure(`${found.median_seconds} s`, "median per item")),
     el("h2", {}, "Agreement so far"),
     found.agreements.length
       ? table(["Question", "α (95 %)", "Level", "Fleiss κ", "Units"], found.agreements.map((a) => [
