@@ -82,15 +82,14 @@ def binned_candidates(value: Mapping[str, Any], layout: Sequence[int]) -> dict[i
 
 def majority(votes: Iterable[Any]) -> Any | None:
     """The vote that more people gave than any other one; `None` where there is no such vote."""
-    ranked = Counter(votes).most_common(2)
-    if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
-        return None
-    return ranked[0][0]
+    given = list(votes)
+    return None if not given or split(given) else Counter(given).most_common(1)[0][0]
 
 
 def split(votes: Sequence[Any]) -> bool:
     """No two of three agree (or, with other numbers, no vote leads): one more annotator is called (MIME 4.3)."""
-    return bool(votes) and majority(votes) is None
+    ranked = Counter(votes).most_common(2)
+    return len(ranked) == 2 and ranked[0][1] == ranked[1][1]
 
 
 def earned_bonus(value: Mapping[str, Any], layout: Sequence[int], gold: int) -> bool:

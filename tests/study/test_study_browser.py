@@ -14,11 +14,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
-from study_people import make_study
+from study_people import Person, make_study, serving
 
 from empathia.study.designs import ATTRIBUTES
 from empathia.study.links import token
@@ -31,18 +32,41 @@ pytestmark = pytest.mark.browser
 PATIENCE = 60
 
 
-class Server:
-    """`empathia study serve` as its own process, on a port that stays the same over a restart."""
+class House:
+    """A study being served, by a thread of the test."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         study = Study(folder)
         self.secret, self.admin_key = study.store.meta("secret"), study.store.meta("admin_key")
-        study.close()
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.address = f"http://127.0.0.1:{self.port}"
+        self._open = ExitStack()
+        self._open.callback(study.close)
+        self.port = self._open.enter_context(serving(study))
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def close(self) -> None:
+        self._open.close()
+
+    def link(self, name: str) -> str:
+        return f"{self.address}/a/{token(self.secret, name)}"
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        db = sqlite3.connect(self.folder / FILE)
+        try:
+            return db.execute(sql).fetchall()
+        finally:
+            db.close()
+
+
+class Server(House):
+    """`empathia study serve` as its own process, to be killed, on a port that stays the same over a restart."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        super().close()  # its port is free now, and known
         self.start()
 
     def start(self) -> None:
@@ -61,28 +85,21 @@ class Server:
         self.process.kill()
         self.process.wait()
 
-    def link(self, name: str) -> str:
-        return f"{self.address}/a/{token(self.secret, name)}"
-
-    def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        db = sqlite3.connect(self.folder / FILE)
-        try:
-            return db.execute(sql).fetchall()
-        finally:
-            db.close()
+    def close(self) -> None:
+        self.kill()
 
 
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Callable[..., Server]]:
-    servers: list[Server] = []
+def serve(tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    houses: list[House] = []
 
-    def start(design: str, **given: Any) -> Server:
-        servers.append(Server(make_study(tmp_path / str(len(servers)), design, **given)))
-        return servers[-1]
+    def start(design: str, kind: type[House] = House, **given: Any) -> House:
+        houses.append(kind(make_study(tmp_path / str(len(houses)), design, **given)))
+        return houses[-1]
 
     yield start
-    for server in servers:
-        server.kill()
+    for house in houses:
+        house.close()
 
 
 @pytest.fixture
@@ -155,7 +172,7 @@ def turn(page: Any, button: str = "Next") -> None:
 # ── ratings, by keyboard alone ─────────────────────────────────────────────────────────────────────────────────
 
 
-def test_ratings_by_keyboard_from_link_to_thanks(serve: Callable[..., Server], visit: Callable[..., Any]) -> None:
+def test_ratings_by_keyboard_from_link_to_thanks(serve: Callable[..., Any], visit: Callable[..., Any]) -> None:
     server = serve("ratings", emotions=("sad",), contact="Questions? write to study@example.org")
     page = visit(server.link("anna"))
     page.get_by_role("button", name="Begin").wait_for()
@@ -207,9 +224,7 @@ def _tab_to(page: Any, label: str) -> None:
 # ── A/B, two annotators at once ────────────────────────────────────────────────────────────────────────────────
 
 
-def test_ab_two_annotators_at_once_with_back_and_reload(
-    serve: Callable[..., Server], visit: Callable[..., Any]
-) -> None:
+def test_ab_two_annotators_at_once_with_back_and_reload(serve: Callable[..., Any], visit: Callable[..., Any]) -> None:
     server = serve("ab", emotions=("sad", "proud", "afraid"), annotators=2)
     pages = [visit(server.link(name)) for name in ("anna", "ben")]
     for page in pages:
@@ -249,8 +264,8 @@ def test_ab_two_annotators_at_once_with_back_and_reload(
     assert all(len(set(order)) == 3 for order in orders)
 
 
-def test_the_server_is_killed_and_comes_back(serve: Callable[..., Server], visit: Callable[..., Any]) -> None:
-    server = serve("ratings", emotions=("sad",), check=False, practice=False)
+def test_the_server_is_killed_and_comes_back(serve: Callable[..., Any], visit: Callable[..., Any]) -> None:
+    server = serve("ratings", Server, emotions=("sad",), check=False, practice=False)
     page = visit(server.link("anna"))
     page.get_by_role("button", name="Begin").click()
     page.locator("input[name$=-empathy][value='5']").check()
@@ -337,12 +352,12 @@ def sort_by_keys(page: Any, name: str, photograph: str = "") -> None:
     page.keyboard.press({"good": "1", "okay": "2", "bad": "3"}[name])
 
 
-def _bins_of(server: Server) -> list[dict[str, str]]:
+def _bins_of(server: House) -> list[dict[str, str]]:
     return [json.loads(v)["bins"] for (v,) in server.rows("SELECT value FROM answers WHERE done IS NOT NULL")]
 
 
 @pytest.mark.parametrize("way", ["mouse", "touch", "keyboard"])
-def test_bins_from_link_to_thanks(way: str, serve: Callable[..., Server], visit: Callable[..., Any]) -> None:
+def test_bins_from_link_to_thanks(way: str, serve: Callable[..., Any], visit: Callable[..., Any]) -> None:
     server = serve("bins", systems=3, emotions=("sad", "proud"), task_size=2, checkpoints=1, per_annotator=2)
     phone = {"viewport": {"width": 390, "height": 780}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
     page = visit(server.link("anna"), **(phone if way == "touch" else {}))
@@ -396,7 +411,7 @@ def test_script_in_a_reply_stays_text_and_a_long_reply_stays_in_its_box(
         write_replies(tmp_path / f"{name}.jsonl", [SystemReply("1", name, Context.of(evil), text)])
     items = ab_items(matched_questions([tmp_path / "A.jsonl", tmp_path / "B.jsonl"]))
     create_study(tmp_path / "study", Settings(evil, "ab", 3, check=False, practice=False, contact=evil), [items])
-    server = Server(tmp_path / "study")
+    server = House(tmp_path / "study")
     try:
         page = visit(server.link("anna"))
         page.get_by_role("button", name="Begin").click()
@@ -409,10 +424,28 @@ def test_script_in_a_reply_stays_text_and_a_long_reply_stays_in_its_box(
         turn(page)
         page.get_by_role("heading", name="Thank you").wait_for()
     finally:
-        server.kill()
+        server.close()
 
 
-def test_wrong_link_failed_check_and_admin_page(serve: Callable[..., Server], visit: Callable[..., Any]) -> None:
+def test_a_task_left_too_long_has_gone_to_someone_else(serve: Callable[..., Any], visit: Callable[..., Any]) -> None:
+    server = serve("ab", emotions=("sad",), annotators=1, check=False, practice=False)
+    page = visit(server.link("anna"))
+    page.get_by_role("button", name="Begin").click()
+    page.locator(".choice.left").wait_for()
+    db = sqlite3.connect(server.folder / FILE)
+    with db:
+        db.execute("UPDATE assignments SET expires = 1")
+    db.close()
+    ben = Person(server.port, server.secret, "ben")
+    ben.post("/api/begin")
+    assert ben.work(lambda item: {"choice": "tie"}) == 1
+    page.locator(".choice.left").click()
+    page.get_by_text("has gone to someone else").wait_for()
+    page.get_by_role("heading", name="Nothing left to do").wait_for()
+    assert server.rows("SELECT annotator FROM answers") == [("ben",)]
+
+
+def test_wrong_link_failed_check_and_admin_page(serve: Callable[..., Any], visit: Callable[..., Any]) -> None:
     server = serve("ab", emotions=("sad",))
     page = visit(server.link("anna")[:-2])
     page.get_by_role("heading", name="This link does not open").wait_for()
@@ -456,7 +489,7 @@ def test_the_admin_page_and_the_report_with_answers(tmp_path: Path, visit: Calla
         crowd.work(who, answer)
     crowd.work("always the same", lambda rng, row, layout: dict.fromkeys(ATTRIBUTES, 2), minutes=0.02)
     crowd.study.close()
-    server = Server(folder)
+    server = House(folder)
     try:
         page = visit(f"{server.address}/admin", viewport={"width": 1100, "height": 900})
         page.get_by_label("Admin key").fill(server.admin_key)
@@ -473,4 +506,4 @@ def test_the_admin_page_and_the_report_with_answers(tmp_path: Path, visit: Calla
         dark.get_by_role("button", name="Begin").wait_for()
         picture(dark, "welcome-dark")
     finally:
-        server.kill()
+        server.close()

@@ -60,6 +60,11 @@ def test_three_votes_split_only_when_all_differ_and_a_fourth_always_settles(vote
         assert majority([*votes, fourth]) == fourth
 
 
+def test_a_tie_may_be_written_as_none() -> None:
+    assert not split([None, None, 0]) and not split([None]) and not split([])
+    assert split([None, 0, 1])
+
+
 def test_the_texts_hang_together() -> None:
     assert set(scales()) == set(ATTRIBUTES)
     assert [len(s.levels) for s in scales().values()] == [5, 5, 5, 3, 3, 3]

@@ -10,7 +10,7 @@ const page = document.getElementById("page");
 const draw = { ratings, ab: choice, bins };
 let session = null;
 let items = new Map(); // position → item
-let current = null; // { item, shown, before, box, next }
+let current = null; // { item, box, next, shown }
 let goOn = null; // what to do once every click is saved
 
 // ── talking to the server ──────────────────────────────────────────────────────────────────────────────────────
@@ -52,10 +52,10 @@ const outbox = new Outbox(`empathia-study ${link}`, (entry) => send("/api/answer
     settled();
   },
   offline,
-  refused(entry, problem, code) {
+  refused(entry, problem) {
     online();
     status("Not saved", "bad");
-    if (code === 410 || code === 403) goOn = () => start(problem);
+    goOn = () => start(problem);
     settled();
   },
 });
@@ -156,6 +156,7 @@ function check() {
     form);
 
   async function submit() {
+    form.querySelector("button").disabled = true;
     const answers = questions.map((q) => Number(q.querySelector(":checked").value));
     const result = await ask("/api/check", { answers });
     session = result.session;

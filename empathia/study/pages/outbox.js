@@ -3,6 +3,7 @@
 // sending harmless. Every click has a place of its own, so two tabs cannot overwrite each other's.
 
 const PAUSES = [300, 600, 1000, 2000, 4000];
+const LATER = [401, 408, 429]; // not this click's fault: keep it and try again
 let count = 0;
 
 export function newKey() {
@@ -11,7 +12,7 @@ export function newKey() {
 }
 
 export class Outbox {
-  // post(entry) → Response; on.saved(entry, body), on.offline(waiting), on.refused(entry, problem, status)
+  // post(entry) → Response; on.saved(entry, body), on.offline(waiting), on.refused(entry, problem)
   constructor(name, post, on) {
     this.prefix = `${name}/`;
     this.post = post;
@@ -63,12 +64,12 @@ export class Outbox {
       for (let [next] = this.waiting; next; [next] = this.waiting) {
         const [place, entry] = next;
         const response = await this.post(entry);
-        if (response.status >= 500 || response.status === 429 || response.status === 408) throw new Error("not now");
+        if (response.status >= 500 || LATER.includes(response.status)) throw new Error("not now");
         const body = await response.json();
         this.failures = 0;
         this.remove(place);
         if (response.ok) this.on.saved(entry, body);
-        else this.on.refused(entry, body.error || "refused", response.status);
+        else this.on.refused(entry, body.error || "refused");
       }
     } catch {
       this.on.offline(this.waiting.length);
