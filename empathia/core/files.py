@@ -18,6 +18,7 @@ def atomic(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
     """A file that appears under `path` whole, or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    made = Path(name)
     try:
         with os.fdopen(handle, mode, encoding=None if "b" in mode else "utf-8") as out:
             yield out
@@ -25,15 +26,14 @@ def atomic(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
             os.fsync(out.fileno())
         umask = os.umask(0)
         os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)
-        os.replace(name, path)
+        made.chmod(0o666 & ~umask)
+        made.replace(path)
     except OSError as error:
         raise EmpathiaError(
             f"cannot write {path}: {error.strerror or error}", "free some space or choose another folder"
         ) from error
     finally:
-        if os.path.exists(name):
-            os.unlink(name)
+        made.unlink(missing_ok=True)
 
 
 def existing(path: Path | str, hint: str = "check the path") -> Path:

@@ -86,7 +86,8 @@ class EmpatheticModel(nn.Module):
             return Loss(sampled_token_nll(states_ND, weight, bias, gold_N, how.head, how.sample), "token")
         return Loss(token_nll(states_ND, weight, bias, gold_N, how.smoothing if self.training else 0.0), "token")
 
-    def emotion_loss(self, logits_BE: Tensor, gold: Targets, weight: float = 1.0) -> Loss:
+    def emotion_loss(self, logits_BE: Tensor | None, gold: Targets, weight: float = 1.0) -> Loss:
+        assert logits_BE is not None
         return Loss(F.cross_entropy(logits_BE, gold.emotion_B, ignore_index=-1, reduction="sum"), "row", weight)
 
     @torch.inference_mode()

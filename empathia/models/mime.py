@@ -9,6 +9,7 @@ docs/models/mime.md has the table paper / released code / ours.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,20 +31,12 @@ PATTERN = tuple(emotion in POSITIVE for emotion in EMOTIONS)
 class MIMEConfig(BaseConfig):
     emotion_weight: float = 1.0  # α
     elbo_weight: float = 1.0  # β
-    stochastic: bool = True  # False: mixtures at their means, no ELBO (Table 3, "w/o STC")
+    stochastic: bool = True  # False: vectors at their means, no ELBO (Table 3, "w/o STC")
     mimicry: bool = True  # False: the groups are never swapped (Table 5, row 2)
     grouping: bool = True  # False: one group of all 32 emotions, hence no mimicry (Table 5, row 1)
     separate_refiners: bool = False  # released: one refining encoder for each of m and m̃
     keep_context_token: bool = False  # released: the decoder also reads the context token
     decoder_sees: Literal["posterior", "prior"] = "posterior"  # whose draw the reply is trained on; released: prior
-
-
-@dataclass(frozen=True)
-class Mixture:
-    """One group's emotion, as drawn."""
-
-    weights_BG: Tensor  # d_g, over the emotions of the group
-    vector_BD: Tensor  # e_g
 
 
 class Group(nn.Module):
@@ -56,9 +49,10 @@ class Group(nn.Module):
         self.posterior = Gaussian(2 * width, width)  # eq. 17
         self.distribution = nn.Linear(width, len(members))  # FC_dg
 
-    def mix(self, z_BD: Tensor, emotions_ED: Tensor) -> Mixture:
-        weights_BG = self.distribution(z_BD).softmax(-1)  # eq. 9
-        return Mixture(weights_BG, weights_BG @ emotions_ED[self.members])  # eq. 10
+    def forward(self, z_BD: Tensor, emotions_ED: Tensor) -> Tensor:
+        """e_g: the group's emotion vectors, mixed as the draw z_g says."""
+        weights_BG = self.distribution(z_BD).softmax(-1)  # d_g, eq. 9
+        return weights_BG @ emotions_ED[self.members]  # eq. 10
 
 
 class MIME(EmpatheticModel):
@@ -72,7 +66,7 @@ class MIME(EmpatheticModel):
         nn.init.xavier_uniform_(self.emotions_ED)
         self.match = nn.Linear(width, width, bias=False)  # W_E
         kinds = (True, False) if config.grouping else (None,)
-        self.groups = nn.ModuleList(
+        self.groups: Sequence[Group] = nn.ModuleList(  # type: ignore[assignment]
             Group(width, [i for i, positive in enumerate(PATTERN) if kind in (None, positive)]) for kind in kinds
         )
         parts = len(self.groups)
@@ -80,15 +74,16 @@ class MIME(EmpatheticModel):
         self.refiners = nn.ModuleList(Refiner(config.blocks) for _ in range(refiners))
         self.contribution = nn.Linear(parts * width, parts * width)
         self.fuse = nn.Linear(parts * width, width)
+        self.positive_E: Tensor
         self.register_buffer("positive_E", torch.tensor(PATTERN), persistent=False)
 
     def encode(self, inputs: Inputs) -> Memory:
         states_BSD, emotion_BE = self._read(inputs)
         seeds = inputs.seeds if self.config.stochastic else None
         noise = draw(seeds, len(self.groups), self.config.blocks.width)
-        mixtures = [self._prior(group, states_BSD[:, 0], r_BD) for group, r_BD in zip(self.groups, noise, strict=True)]
+        vectors = [self._prior(group, states_BSD[:, 0], r_BD) for group, r_BD in zip(self.groups, noise, strict=True)]
         positive_B = self.positive_E[emotion_BE.argmax(-1)]  # section 4: the predicted emotion's group
-        return self._remember(states_BSD, inputs.mask_BS, emotion_BE, mixtures, positive_B)
+        return self._remember(states_BSD, inputs.mask_BS, emotion_BE, vectors, positive_B)
 
     def hidden(self, memory: Memory, prefix_BT: Tensor, cache: Cache | None = None) -> Tensor:
         return self.decoder(self.embed_prefix(prefix_BT, cache), memory.states_BSD, memory.mask_BS, cache)  # eq. 28
@@ -96,24 +91,23 @@ class MIME(EmpatheticModel):
     def losses(self, inputs: Inputs, gold: Targets, step: int = 0) -> dict[str, Loss]:
         states_BSD, emotion_BE = self._read(inputs)
         losses = {"emotion": self.emotion_loss(emotion_BE, gold, self.config.emotion_weight)}  # eq. 6
-        context_BD, mixtures = states_BSD[:, 0], []
+        context_BD, vectors, elbos = states_BSD[:, 0], [], []
         for group in self.groups:
             if not self.config.stochastic:
-                mixtures.append(self._prior(group, context_BD, None))
+                vectors.append(self._prior(group, context_BD, None))
                 continue
             prior = group.prior(context_BD)
-            drawn = group.mix(prior.sample(), self.emotions_ED)
-            posterior = group.posterior(torch.cat([context_BD, drawn.vector_BD], -1))
-            again = group.mix(posterior.sample(), self.emotions_ED)
-            # eq. 16: the mixture that the posterior's draw gives must account for the mixture it was told of.
-            told_BG = drawn.weights_BG.detach()
-            reconstruction = -(told_BG * (again.weights_BG + 1e-9).log()).sum()
-            elbo = posterior.kl(prior) + reconstruction
-            total = losses["elbo"].total + elbo if "elbo" in losses else elbo
-            losses["elbo"] = Loss(total, "row", self.config.elbo_weight)
-            mixtures.append(again if self.config.decoder_sees == "posterior" else drawn)
+            drawn = group(prior.sample(), self.emotions_ED)
+            posterior = group.posterior(torch.cat([context_BD, drawn], -1))
+            again = group(posterior.sample(), self.emotions_ED)
+            # eq. 16, log P(e_g | z, C) as a unit Gaussian around the emotion that the posterior's draw gives.
+            reconstruction = 0.5 * (again - drawn.detach()).square().sum()
+            elbos.append(posterior.kl(prior) + reconstruction)
+            vectors.append(again if self.config.decoder_sees == "posterior" else drawn)
+        if elbos:
+            losses["elbo"] = Loss(torch.stack(elbos).sum(), "row", self.config.elbo_weight)
         positive_B = self.positive_E[gold.emotion_B.clamp(min=0)]
-        memory = self._remember(states_BSD, inputs.mask_BS, emotion_BE, mixtures, positive_B)
+        memory = self._remember(states_BSD, inputs.mask_BS, emotion_BE, vectors, positive_B)
         return {"reply": self.reply_loss(memory, gold), **losses}  # eq. 32
 
     def _read(self, inputs: Inputs) -> tuple[Tensor, Tensor]:
@@ -122,19 +116,19 @@ class MIME(EmpatheticModel):
         scores_BE = self.match(states_BSD[:, 0]) @ self.emotions_ED.T  # eqs. 3-4
         return states_BSD, scores_BE.log_softmax(-1)  # eq. 5
 
-    def _prior(self, group: Group, context_BD: Tensor, noise_BD: Tensor | None) -> Mixture:
+    def _prior(self, group: Group, context_BD: Tensor, noise_BD: Tensor | None) -> Tensor:
         prior = group.prior(context_BD)
         z_BD = prior.mean if noise_BD is None else prior.mean + noise_BD * prior.deviation  # eq. 15
-        return group.mix(z_BD, self.emotions_ED)
+        return group(z_BD, self.emotions_ED)
 
     def _remember(
-        self, states_BSD: Tensor, mask_BS: Tensor, emotion_BE: Tensor, mixtures: list[Mixture], positive_B: Tensor
+        self, states_BSD: Tensor, mask_BS: Tensor, emotion_BE: Tensor, vectors: list[Tensor], positive_B: Tensor
     ) -> Memory:
         """From drawn emotions to the fused context that the decoder reads."""
-        vectors = [m.vector_BD for m in mixtures]
         if self.config.grouping and self.config.mimicry:
             own = positive_B[:, None]
-            vectors = [torch.where(own, *vectors), torch.where(own, *vectors[::-1])]  # m, m̃: eqs. 18-19
+            good_BD, bad_BD = vectors
+            vectors = [torch.where(own, good_BD, bad_BD), torch.where(own, bad_BD, good_BD)]  # m, m̃: eqs. 18-19
         if not self.config.keep_context_token:
             states_BSD, mask_BS = states_BSD[:, 1:], mask_BS[:, 1:]
         shares = [vectors] if len(self.refiners) == 1 else [[vector] for vector in vectors]

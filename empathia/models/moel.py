@@ -30,9 +30,9 @@ class MoELConfig(BaseConfig):
     oracle_decay: float = 10_000.0  # updates after which the oracle's probability is 1/e; 0: no oracle
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MoELMemory(Memory):
-    gate_BE: Tensor | None = None  # how much each listener is heard
+    gate_BE: Tensor  # how much each listener is heard
 
 
 class MoEL(EmpatheticModel):
@@ -51,7 +51,7 @@ class MoEL(EmpatheticModel):
         logits_BE = self.emotion(states_BSD[:, 0])
         best = logits_BE.topk(self.config.top, dim=1)
         gate_BE = torch.zeros_like(logits_BE).scatter(1, best.indices, best.values.softmax(1))
-        return MoELMemory(states_BSD, inputs.mask_BS, logits_BE.log_softmax(-1), gate_BE)
+        return MoELMemory(states_BSD, inputs.mask_BS, logits_BE.log_softmax(-1), gate_BE=gate_BE)
 
     def hidden(self, memory: MoELMemory, prefix_BT: Tensor, cache: Cache | None = None) -> Tensor:  # type: ignore[override]
         x_BTD = self.embed_prefix(prefix_BT, cache)

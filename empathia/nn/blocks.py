@@ -199,6 +199,7 @@ class Embedding(nn.Module):
         nn.init.normal_(self.words.weight, std=blocks.width**-0.5)
         self.scale = blocks.width**0.5 if blocks.scale_embeddings else 1.0
         self.dropout = Dropout(blocks.embedding_dropout)
+        self.positions: Tensor
         self.register_buffer("positions", positions(1024, blocks.width), persistent=False)
 
     def forward(self, words_BT: Tensor, speakers_BT: Tensor | None = None, start: int = 0) -> Tensor:

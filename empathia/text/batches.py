@@ -6,7 +6,7 @@ What a model may see (`Inputs`) and what it is to predict (`Targets`) are two ob
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -47,12 +47,6 @@ class Targets:
     @property
     def tokens(self) -> int:
         return int((self.reply_BT != 0).sum())
-
-
-def rows_of(batch: Inputs | Targets, rows: slice):  # type: ignore[no-untyped-def]
-    """Some rows of a batch, for accumulation and for sharing a batch between processes."""
-    taken = {f.name: getattr(batch, f.name) for f in fields(batch)}
-    return type(batch)(**{name: None if value is None else value[rows] for name, value in taken.items()})
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,8 @@ def _weights(model: nn.Module) -> dict[str, Tensor]:
 def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     try:
         with safe_open(existing(path), framework="pt") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}
+            names = list(file.keys())
+            return {name: file.get_tensor(name) for name in names}, file.metadata() or {}
     except (SafetensorError, OSError) as error:
         raise BadFile(path, f"damaged: {error}", hint="delete it to start over, or restore it") from error
 

@@ -61,7 +61,7 @@ class Recipe:
         if "name" not in own:
             raise BadConfig("missing key 'model.name'", "known: " + ", ".join(models.names()))
         model = models.find(own.pop("name"))
-        built = config.build(model.Config, own, "model")
+        built: Any = config.build(model.Config, own, "model")
         sections = config.build(_Sections, rest)
         return cls(model.__module__.rpartition(".")[2], built, sections.data, sections.train)
 

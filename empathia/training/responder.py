@@ -52,12 +52,9 @@ class RunResponder:
         return [self._reply(found[i], _evidence(memory, i), timings) for i in range(len(contexts))]
 
     def _decoding(self, wish: Wish) -> Decoding:
-        changes: dict[str, int] = {}
-        if wish.seed is not None:
-            changes["seed"] = wish.seed
-        if wish.length is not None:
-            changes["max_length"] = wish.length
-        return replace(self.decoding, **changes) if changes else self.decoding
+        own = self.decoding
+        length = own.max_length if wish.length is None else max(wish.length, own.min_length, 1)
+        return replace(own, seed=own.seed if wish.seed is None else wish.seed, max_length=length)
 
     def _reply(self, found: list[Hypothesis], evidence: Evidence, timings: dict[str, float]) -> Reply:
         texts = [self.run.vocabulary.decode(h.tokens) for h in found]

@@ -14,7 +14,7 @@ def rate(train: Train, update: int, updates: int, width: int) -> float:
     """
     warm = max(train.warmup, 1)
     if train.schedule == "noam":
-        return train.lr * width**-0.5 * min(update**-0.5, update * warm**-1.5)
+        return float(train.lr * width**-0.5 * min(update**-0.5, update * warm**-1.5))
     ramp = min(1.0, update / warm)
     if train.schedule == "constant":
         return train.lr * ramp

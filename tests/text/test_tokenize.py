@@ -41,7 +41,7 @@ def test_any_text_is_fine_and_nothing_but_space_and_case_is_lost(text):
     assert all(token and not token.isspace() for token in tokens)
 
 
-@given(st.lists(st.sampled_from("i am so happy , . ! ? great would she 3.5 ok ( )".split()), max_size=12))
+@given(st.lists(st.sampled_from((*"i,.!?()", "am", "so", "happy", "great", "would", "3.5", "ok")), max_size=12))
 def test_scoring_a_written_reply_sees_the_same_words(words):
     """A model's tokens, written out for people and tokenised again by the scorer, are the same."""
     written = detokenize(words)
