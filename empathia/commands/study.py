@@ -50,13 +50,15 @@ def study() -> None:
 @click.option(
     "--systems", required=True, multiple=True, type=click.Path(path_type=Path), help="Two or more replies.jsonl files."
 )
-@click.option("--per-emotion", type=int, help="Contexts of each of the 32 emotions (MIME: 4).")
-@click.option("--random", "at_random", type=int, help="Contexts drawn at random.")
-@click.option("--annotators", type=int, help="People per item (3; bins 4).")
+@click.option("--per-emotion", type=click.IntRange(1), help="Contexts of each of the 32 emotions (MIME: 4).")
+@click.option("--random", "at_random", type=click.IntRange(1), help="Contexts drawn at random.")
+@click.option("--annotators", type=click.IntRange(1), help="People per item (3; bins 4).")
 @click.option("--all-pairs", is_flag=True, help="A/B: every pair, not only the first system against the others.")
 @click.option("--attributes", help="Ratings: scales, comma-separated (all six).")
-@click.option("--task-size", type=int, default=10, show_default=True, help="Bins: dialogues in a task.")
-@click.option("--checkpoints", type=int, default=3, show_default=True, help="Bins: dialogues of a task with gold.")
+@click.option("--task-size", type=click.IntRange(1), default=10, show_default=True, help="Bins: dialogues in a task.")
+@click.option(
+    "--checkpoints", type=click.IntRange(0), default=3, show_default=True, help="Bins: dialogues of a task with gold."
+)
 @click.option("--title", default="", help="Heading of the pages.")
 @click.option("--seed", type=int, default=0, show_default=True)
 def new(
@@ -122,7 +124,7 @@ def links(name: Path, people: tuple[str, ...], count: int | None, address: str) 
 @study.command()
 @_FOLDER
 @click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", type=int, default=8710, show_default=True)
+@click.option("--port", type=click.IntRange(1, 65535), default=8710, show_default=True)
 def serve(name: Path, host: str, port: int) -> None:
     """Serve the study's pages until stopped."""
     import uvicorn
@@ -130,8 +132,26 @@ def serve(name: Path, host: str, port: int) -> None:
     from ..study.app import make_app
 
     study = _open(name)
+    _free(host, port)
     click.echo(f"{study.settings.title}: http://{host}:{port}/admin  key: {study.store.meta('admin_key')}", err=True)
     uvicorn.run(make_app(study), host=host, port=port, log_level="warning", access_log=False)
+
+
+def _free(host: str, port: int) -> None:
+    """An error that helps, before the server tries."""
+    import socket
+
+    from ..core.errors import BadInput
+
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        raise BadInput(
+            f"cannot listen on {host}:{port}: {error.strerror}", "choose another --host or --port"
+        ) from error
 
 
 @study.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -155,6 +156,14 @@ def test_the_command_line_from_files_to_report(pair: tuple[Path, Path], tmp_path
     assert (name / "export" / "answers.csv").as_posix() in _run("export", name)
     assert "no finished answers yet" in _run("report", name)
     assert (name / "report" / "report.html").exists()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(BadInput, match="Address already in use; choose another"):
+            _run("serve", name, "--port", taken.getsockname()[1])
+    assert "0 is not in the range" in _run(
+        "new", tmp_path / "x", "--design", "bins", "--systems", *pair, "--task-size", 0
+    )
     with pytest.raises(EmpathiaError, match=r"no such file: .*study.toml; make one with"):
         _run("status", tmp_path / "nowhere")
 
