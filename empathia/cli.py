@@ -20,6 +20,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "generate": ("generate", "Write a trained run's replies to a test split."),
     "evaluate": ("evaluate", "Measure a trained run: perplexity, accuracy, replies."),
     "score": ("score", "Score any system's replies.jsonl."),
+    "export": ("export", "Write a small copy of a trained run."),
     "plot": ("plot", "Draw what a trained run has learned."),
     "results": ("results", "Print the board: every recorded figure beside the published one."),
     "data": ("data", "List, fetch, count and show corpora."),

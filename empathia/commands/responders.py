@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..core import places
 from ..core.errors import MissingFile
 from ..core.types import Responder
 
@@ -13,11 +12,11 @@ PREFERRED = ("mime", "moel", "multi_trs", "transformer")
 def responder_of(name: str | None, decoder: str | None = None) -> Responder:
     """A trained run by name or path; without a name, the best that is there."""
     from ..training.responder import RunResponder
-    from ..training.run import open_run
+    from ..training.run import open_run, trained_runs
     from .decoders import decoding_of
 
     if name is None:
-        there = {path.parent.name for path in places.runs().glob("*/model.safetensors")}
+        there = trained_runs()
         name = next((n for n in PREFERRED if n in there), min(there, default=None))
         if name is None:
             raise MissingFile("nothing to talk to yet", "train a system with: empathia train recipes/mime.toml")

@@ -22,6 +22,11 @@ def cache() -> Path:
     return home() / "cache"
 
 
+def shipped() -> Path:
+    """The small trained weights that stand in the repository, so that a fresh clone can answer at once."""
+    return Path(__file__).resolve().parents[2] / "weights"
+
+
 def runs() -> Path:
     """Trained models: `EMPATHIA_RUNS`, else `home()/runs`; one folder per run."""
     given = os.environ.get("EMPATHIA_RUNS")

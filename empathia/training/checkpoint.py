@@ -20,7 +20,7 @@ from ..core.files import atomic, existing
 
 def save_weights(path: Path, model: nn.Module) -> None:
     with atomic(path, "wb") as out:
-        out.write(save(_weights(model)))
+        out.write(save(weights_of(model)))
 
 
 def load_weights(path: Path, model: nn.Module) -> None:
@@ -30,7 +30,7 @@ def load_weights(path: Path, model: nn.Module) -> None:
 
 def save_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: dict[str, Any]) -> None:
     """Weights, optimizer state, random state and `progress` (plain data)."""
-    tensors = {f"model.{name}": tensor for name, tensor in _weights(model).items()}
+    tensors = {f"model.{name}": tensor for name, tensor in weights_of(model).items()}
     for i, state in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{i}.{name}": torch.as_tensor(value) for name, value in state.items()}
     tensors["random"] = torch.get_rng_state()
@@ -58,7 +58,7 @@ def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimiz
     return progress
 
 
-def _weights(model: nn.Module) -> dict[str, Tensor]:
+def weights_of(model: nn.Module) -> dict[str, Tensor]:
     """Each tensor once: a tied output layer is stored as the word vectors alone."""
     seen: set[int] = set()
     kept = {}
@@ -79,7 +79,7 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 
 
 def _fill(path: Path, model: nn.Module, tensors: dict[str, Tensor]) -> None:
-    wanted = _weights(model)
+    wanted = weights_of(model)
     wrong = [n for n in wanted if n not in tensors or tensors[n].shape != wanted[n].shape]
     if wrong or len(tensors) != len(wanted):
         name = wrong[0] if wrong else next(n for n in tensors if n not in wanted)

@@ -38,15 +38,24 @@ class Run:
 
 
 def folder_of(name: str) -> Path:
-    """A path as given, or a name below the runs folder."""
-    return Path(name) if "/" in name or Path(name).is_dir() else places.runs() / name
+    """A path as given, or a name below the runs folder, or among the weights that are shipped."""
+    if "/" in name or Path(name, CONFIG).exists():
+        return Path(name)
+    own, shipped = places.runs() / name, places.shipped() / name
+    return shipped if not own.exists() and shipped.exists() else own
+
+
+def trained_runs() -> dict[str, Path]:
+    """Name → folder of every run that can answer; a user's own run hides a shipped one of the same name."""
+    found = [p.parent for place in (places.shipped(), places.runs()) for p in sorted(place.glob(f"*/{WEIGHTS}"))]
+    return {folder.name: folder for folder in found}
 
 
 def open_run(name: str) -> Run:
     """A trained run by name or path; its model is ready to answer."""
     folder = folder_of(name)
     if not (folder / CONFIG).exists():
-        known = [p.parent.name for p in sorted(places.runs().glob(f"*/{CONFIG}"))]
+        known = trained_runs()
         hint = nearest(name, known) if known else "train one with: empathia train recipes/mime.toml"
         raise MissingFile(f"no run '{name}'", hint)
     if not (folder / WEIGHTS).exists():

@@ -99,3 +99,22 @@ def test_every_recipe_fits_its_model_and_survives_its_run_folder(path, tmp_path)
     recipe = Recipe.load(path)
     (tmp_path / "config.toml").write_text(recipe.dump())
     assert Recipe.load(tmp_path / "config.toml") == recipe
+
+
+def test_an_exported_run_answers_with_the_words_it_kept(tmp_path):
+    from empathia.core.types import Context
+    from empathia.text.vocabulary import SPECIALS, Vocabulary
+    from empathia.training.export import export
+    from empathia.training.responder import RunResponder
+    from empathia.training.run import Run, open_run
+
+    torch.manual_seed(0)
+    vocabulary = Vocabulary(f"word{chr(97 + i)}" for i in range(26))
+    recipe = Recipe("mime", models.find("mime").Config(blocks=BLOCKS))
+    run = Run("big", tmp_path, recipe, vocabulary, models.find("mime")(recipe.config, vocabulary.size).eval())
+    small = open_run(str(export(run, tmp_path / "small", words=9)))
+    assert small.vocabulary.words == vocabulary.words[: len(SPECIALS) + 9]
+    assert (tmp_path / "small" / "model.safetensors").stat().st_size < 3 * sum(
+        p.numel() for p in small.model.parameters()
+    )
+    assert "wordz" not in RunResponder(small).reply(Context.of("worda wordz")).text
