@@ -6,6 +6,8 @@ accumulation nor the number of processes changes a gradient.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
@@ -64,10 +66,7 @@ class Trainer:
         validation: list[Encoded],
         folder: Path,
         group: Processes | None = None,
-        clock: Callable[[], float] | None = None,
     ) -> None:
-        import time
-
         if not training:
             raise EmpathiaError("the training split is empty")
         self.model, self.train, self.folder = model, train, folder
@@ -82,7 +81,6 @@ class Trainer:
         self.lengths = [len(e.words) + len(e.reply) for e in training]
         self.per_epoch = -(-len(training) // train.batch)
         self.updates = train.epochs * self.per_epoch
-        self.clock = clock or time.monotonic
         self._started = 0.0
 
     def resume(self) -> bool:
@@ -101,7 +99,7 @@ class Trainer:
         progress = self.progress
         if progress.update == 0:
             torch.manual_seed(self.train.seed + self.group.rank)
-        self._started = self.clock() - progress.seconds
+        self._started = time.monotonic() - progress.seconds
         self.model.train()
         while progress.epoch < self.train.epochs and not self._exhausted():
             for indices in self._rest_of_epoch():
@@ -122,7 +120,7 @@ class Trainer:
         return progress
 
     def save(self) -> None:
-        self.progress.seconds = self.clock() - self._started
+        self.progress.seconds = time.monotonic() - self._started
         if self.group.first:
             save_checkpoint(self.folder / CHECKPOINT, self.model, self.optimizer, asdict(self.progress))
         self.group.wait()
@@ -161,7 +159,7 @@ class Trainer:
             nn.utils.clip_grad_norm_(self.model.parameters(), train.clip)
         self.optimizer.step()
         progress.update += 1
-        if not all(map(_finite, logged.values())):
+        if not all(map(math.isfinite, logged.values())):
             raise EmpathiaError(
                 f"the loss is not finite at update {progress.update}", "lower train.lr or set train.clip"
             )
@@ -195,7 +193,3 @@ def check(train: Train) -> None:
         raise BadConfig("train.betas takes two numbers")
     if train.bf16 and not torch.cpu._is_avx512_bf16_supported():
         raise BadConfig("train.bf16 needs a processor with AVX-512 BF16, which this one lacks", "set train.bf16=false")
-
-
-def _finite(value: float) -> bool:
-    return value == value and abs(value) != float("inf")
