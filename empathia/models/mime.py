@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from ..core.taxonomy import EMOTIONS, POSITIVE
 from ..nn.blocks import Decoder, Encoder, Refiner
 from ..nn.cache import Cache, Memory
-from ..nn.latent import Gaussian, draw
+from ..nn.latent import Gaussian, Normal, draw
 from ..nn.losses import Loss
 from ..text.batches import Inputs, Targets
 from .base import BaseConfig, EmpatheticModel
@@ -36,7 +36,6 @@ class MIMEConfig(BaseConfig):
     grouping: bool = True  # False: one group of all 32 emotions, hence no mimicry (Table 5, row 1)
     separate_refiners: bool = False  # released: one refining encoder for each of m and m̃
     keep_context_token: bool = False  # released: the decoder also reads the context token
-    decoder_sees: Literal["posterior", "prior"] = "posterior"  # whose draw the reply is trained on; released: prior
 
 
 class Group(nn.Module):
@@ -48,11 +47,24 @@ class Group(nn.Module):
         self.prior = Gaussian(width, width)  # eqs. 11-13
         self.posterior = Gaussian(2 * width, width)  # eq. 17
         self.distribution = nn.Linear(width, len(members))  # FC_dg
+        place_E = torch.full((len(EMOTIONS),), -1)
+        place_E[members] = torch.arange(len(members))
+        self.place_E: Tensor
+        self.register_buffer("place_E", place_E, persistent=False)
 
     def forward(self, z_BD: Tensor, emotions_ED: Tensor) -> Tensor:
         """e_g: the group's emotion vectors, mixed as the draw z_g says."""
         weights_BG = self.distribution(z_BD).softmax(-1)  # d_g, eq. 9
         return weights_BG @ emotions_ED[self.members]  # eq. 10
+
+    def elbo(self, prior: Normal, context_BD: Tensor, emotions_ED: Tensor, gold_B: Tensor) -> Tensor:
+        """Eq. 16, summed over the rows whose emotion is of this group: the posterior is told that emotion's vector,
+        and its draw must find the emotion again."""
+        place_B = self.place_E[gold_B.clamp(min=0)].masked_fill(gold_B < 0, -1)
+        posterior = self.posterior(torch.cat([context_BD, emotions_ED[gold_B.clamp(min=0)]], -1))
+        again_BG = self.distribution(posterior.sample())
+        reconstruction = F.cross_entropy(again_BG, place_B, ignore_index=-1, reduction="sum")
+        return posterior.kl(prior)[place_B >= 0].sum() + reconstruction
 
 
 class MIME(EmpatheticModel):
@@ -93,17 +105,11 @@ class MIME(EmpatheticModel):
         losses = {"emotion": self.emotion_loss(emotion_BE, gold, self.config.emotion_weight)}  # eq. 6
         context_BD, vectors, elbos = states_BSD[:, 0], [], []
         for group in self.groups:
-            if not self.config.stochastic:
-                vectors.append(self._prior(group, context_BD, None))
-                continue
             prior = group.prior(context_BD)
-            drawn = group(prior.sample(), self.emotions_ED)
-            posterior = group.posterior(torch.cat([context_BD, drawn], -1))
-            again = group(posterior.sample(), self.emotions_ED)
-            # eq. 16, log P(e_g | z, C) as a unit Gaussian around the emotion that the posterior's draw gives.
-            reconstruction = 0.5 * (again - drawn.detach()).square().sum()
-            elbos.append(posterior.kl(prior) + reconstruction)
-            vectors.append(again if self.config.decoder_sees == "posterior" else drawn)
+            if self.config.stochastic:
+                elbos.append(group.elbo(prior, context_BD, self.emotions_ED, gold.emotion_B))
+            z_BD = prior.sample() if self.config.stochastic else prior.mean  # eq. 8
+            vectors.append(group(z_BD, self.emotions_ED))
         if elbos:
             losses["elbo"] = Loss(torch.stack(elbos).sum(), "row", self.config.elbo_weight)
         positive_B = self.positive_E[gold.emotion_B.clamp(min=0)]

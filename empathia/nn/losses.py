@@ -55,6 +55,6 @@ def sampled_token_nll(
 
 
 def gaussian_kl(mean_q: Tensor, logvar_q: Tensor, mean_p: Tensor, logvar_p: Tensor) -> Tensor:
-    """KL[q ‖ p] of diagonal Gaussians, summed over everything."""
+    """KL[q ‖ p] of diagonal Gaussians, one number per row."""
     ratio = (logvar_q - logvar_p).exp() + (mean_q - mean_p).square() * (-logvar_p).exp()
-    return 0.5 * (ratio - 1 - logvar_q + logvar_p).sum()
+    return 0.5 * (ratio - 1 - logvar_q + logvar_p).sum(-1)

@@ -34,7 +34,8 @@ class Run:
     def conditions(self) -> str:
         """What every figure of this run must say of itself."""
         data, train = self.recipe.data, self.recipe.train
-        return f"corpus:{data.corpus}|vocabulary:{data.vocabulary}-{self.vocabulary.size}|seed:{train.seed}"
+        vocabulary = f"{data.vocabulary}-{self.vocabulary.size}"
+        return f"corpus:{data.corpus}|vocabulary:{vocabulary}|epochs:{train.epochs}|seed:{train.seed}"
 
 
 def folder_of(name: str) -> Path:

@@ -123,7 +123,7 @@ def test_gaussian_kl_against_torch():
     q = torch.distributions.Normal(mean_q, (0.5 * logvar_q).exp())
     p = torch.distributions.Normal(mean_p, (0.5 * logvar_p).exp())
     torch.testing.assert_close(
-        gaussian_kl(mean_q, logvar_q, mean_p, logvar_p), torch.distributions.kl_divergence(q, p).sum()
+        gaussian_kl(mean_q, logvar_q, mean_p, logvar_p), torch.distributions.kl_divergence(q, p).sum(-1)
     )
 
 
