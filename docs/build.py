@@ -66,7 +66,7 @@ TABLES: dict[str, dict[str, str]] = {
 #: What a table says once above its rows where all agree, and beside each row where they differ.
 CONDITIONS = ("corpus", "split", "first", "n", "vocabulary", "epochs", "decoder", "seed")
 _SAME_ROW = ("corpus", "split", "first", "epochs", "decoder", "seed")
-_DECODER = re.compile(r"-(greedy|beam\d+|sample)$")
+_DECODER = re.compile(r"-((greedy|beam\d+|sample)(-[\w.-]+)?)$")
 
 
 @dataclass(frozen=True)
