@@ -1,10 +1,11 @@
-"""What several rooms' tests share: a real headless Chromium."""
+"""What several rooms' tests share: a real headless Chromium, a small trained run."""
 
 from __future__ import annotations
 
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,3 +36,58 @@ def browser() -> Iterator[Any]:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(_FLAGS), headless=True)
         yield chromium
         chromium.close()
+
+
+SMALL_RECIPE = """
+[model]
+name = "mime"
+
+[model.blocks]
+width = 32
+depth = 16
+hidden = 32
+
+[data]
+vectors = "none"
+
+[train]
+epochs = 4
+batch = 5
+lr = 3e-3
+warmup = 5
+patience = 99
+"""
+
+
+@pytest.fixture(scope="session")
+def trained_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An EMPATHIA_HOME with `small.toml` and the MIME that `empathia train` made of it; copied, never changed."""
+    torch = pytest.importorskip("torch")
+    from empathia.cli import main
+
+    home = tmp_path_factory.mktemp("trained") / "home"
+    home.mkdir()
+    (home / "small.toml").write_text(SMALL_RECIPE)
+    threads = torch.get_num_threads()
+    with pytest.MonkeyPatch.context() as patch:
+        at_home(home, patch)
+        main(["train", str(home / "small.toml"), "--name", "mime", "--threads", "1"])
+    torch.set_num_threads(threads)
+    return home
+
+
+@pytest.fixture
+def trained_home(trained_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A test's own copy of a home with a trained run `mime`, and the hand-written corpus."""
+    home = tmp_path / "home"
+    shutil.copytree(trained_once, home)
+    at_home(home, monkeypatch)
+    return home
+
+
+def at_home(home: Path, patch: pytest.MonkeyPatch) -> None:
+    """Nothing outside `home` and the hand-written corpus is seen, weights shipped with the repository included."""
+    patch.setenv("EMPATHIA_HOME", str(home))
+    patch.setenv("EMPATHIA_DATA", str(Path(__file__).parent / "data"))
+    patch.delenv("EMPATHIA_RUNS", raising=False)
+    patch.setattr("empathia.core.places.shipped", lambda: home / "none shipped")

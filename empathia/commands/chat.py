@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 
 HELP = """/why      what was seen and which replies were weighed
-/seed N   fix the chance; /seed off lets it go
+/seed N   fix the chance, N of up to nine digits; /seed off lets it go
 /reset    start over
 /help     this
 /quit     leave (or Ctrl-D)"""
@@ -23,6 +25,9 @@ def chat(name: str | None, decoder: str | None, stochastic: bool) -> None:
       empathia chat
       empathia chat --model mime --decoder nucleus0.9
     """
+    import io
+    import sys
+
     from rich.console import Console
     from rich.text import Text
 
@@ -31,6 +36,8 @@ def chat(name: str | None, decoder: str | None, stochastic: bool) -> None:
     from .responders import responder_of
     from .why import print_why
 
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")  # bytes that are not text become �, as in `reply`
     console = Console()
     responder = responder_of(name, decoder)
     console.print(Text(f"{responder.name} listens. It is a program, not a person. /help for commands.", style="dim"))
@@ -55,7 +62,7 @@ def chat(name: str | None, decoder: str | None, stochastic: bool) -> None:
             else:
                 print_why(last, console)
         elif command == "/seed":
-            seed = int(rest) if rest.strip().isdigit() else None
+            seed = int(rest) if re.fullmatch(r"[0-9]{1,9}", rest.strip()) else None
             console.print(Text("The chance is free." if seed is None else f"Seed {seed}.", style="dim"))
         elif said.startswith("/"):
             console.print(Text(HELP, style="dim"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ..core.errors import BadInput
+from ..core.errors import BadFile, BadInput
 
 
 @click.group()
@@ -31,6 +31,7 @@ def emotions(run: str, out: Path | None) -> None:
     """
     from ..core.taxonomy import EMOTIONS
     from ..evaluation.plots import emotion_scatter
+    from ..training.loop import WEIGHTS
     from ..training.run import open_run
 
     opened = open_run(run)
@@ -39,5 +40,7 @@ def emotions(run: str, out: Path | None) -> None:
         raise BadInput(
             f"'{opened.name}' ({opened.recipe.model}) has no emotion vectors", "MIME has: empathia plot emotions mime"
         )
+    if not vectors.isfinite().all():
+        raise BadFile(opened.folder / WEIGHTS, "damaged: not all emotion vectors are numbers")
     path = out or opened.folder / "emotions.png"
     click.echo(emotion_scatter(vectors.detach().numpy(), EMOTIONS, path, opened.name))

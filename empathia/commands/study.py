@@ -66,7 +66,12 @@ def new(
     annotators: int | None, all_pairs: bool, attributes: str | None, task_size: int, checkpoints: int, title: str,
     seed: int,
 ) -> None:  # fmt: skip
-    """Make a study from systems' replies: a folder with study.toml and study.sqlite."""
+    """Make a study from systems' replies: a folder with study.toml and study.sqlite.
+
+    \b
+    Example:
+      empathia study new pilot --design ab --systems mime.jsonl moel.jsonl --per-emotion 4
+    """
     from ..study import sampling
     from ..study.designs import ANNOTATORS, ATTRIBUTES
     from ..study.settings import Settings
@@ -108,7 +113,12 @@ def _names(given: str | None, known: Sequence[str]) -> tuple[str, ...]:
 @click.option("--count", type=click.IntRange(1), help="Make so many unnamed links.")
 @click.option("--address", default="http://127.0.0.1:8710", show_default=True, help="Where the study is served.")
 def links(name: Path, people: tuple[str, ...], count: int | None, address: str) -> None:
-    """Print a signed personal link for each of PEOPLE, and the admin page's address and key."""
+    """Print a signed personal link for each of PEOPLE, and the admin page's address and key.
+
+    \b
+    Example:
+      empathia study links pilot --count 3
+    """
     from ..study.links import checked_id, token
 
     study = _open(name)
@@ -126,7 +136,12 @@ def links(name: Path, people: tuple[str, ...], count: int | None, address: str) 
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", type=click.IntRange(1, 65535), default=8710, show_default=True)
 def serve(name: Path, host: str, port: int) -> None:
-    """Serve the study's pages until stopped."""
+    """Serve the study's pages until stopped.
+
+    \b
+    Example:
+      empathia study serve pilot
+    """
     import uvicorn
 
     from ..study.app import make_app
@@ -158,7 +173,12 @@ def _free(host: str, port: int) -> None:
 @_FOLDER
 @click.option("--watch", is_flag=True, help="Keep showing, until stopped.")
 def status(name: Path, watch: bool) -> None:
-    """Show how far the study has come."""
+    """Show how far the study has come.
+
+    \b
+    Example:
+      empathia study status pilot --watch
+    """
     from rich.console import Console
     from rich.live import Live
 
@@ -201,7 +221,12 @@ def _progress_table(study: Study) -> Table:
 @click.option("--format", "formats", multiple=True, type=click.Choice(["csv", "jsonl", "parquet"]), default=["csv"])
 @click.option("--out", type=click.Path(path_type=Path), help="Folder to write to (NAME/export).")
 def export(name: Path, formats: tuple[str, ...], out: Path | None) -> None:
-    """Write answers, annotators and every click as tables."""
+    """Write answers, annotators and every click as tables.
+
+    \b
+    Example:
+      empathia study export pilot --format csv --format jsonl
+    """
     from ..study.export import export_study
 
     for path in export_study(_open(name), out or name / "export", formats):
@@ -214,7 +239,12 @@ def export(name: Path, formats: tuple[str, ...], out: Path | None) -> None:
 @click.option("--resamples", type=click.IntRange(10, 100_000), default=1000, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), help="Folder to write to (NAME/report).")
 def report(name: Path, drop_flagged: bool | None, resamples: int, out: Path | None) -> None:
-    """Analyse the answers: an HTML report, tables in Markdown and LaTeX, plots."""
+    """Analyse the answers: an HTML report, tables in Markdown and LaTeX, plots.
+
+    \b
+    Example:
+      empathia study report pilot
+    """
     from ..study.analysis import analyse
     from ..study.records import load_records
     from ..study.report import summary, write_report
@@ -232,7 +262,12 @@ def report(name: Path, drop_flagged: bool | None, resamples: int, out: Path | No
 @_FOLDER
 @click.argument("file", type=click.Path(path_type=Path))
 def votes(name: Path, file: Path) -> None:
-    """Import votes of the side-by-side chat as A/B answers."""
+    """Import votes of the side-by-side chat as A/B answers.
+
+    \b
+    Example:
+      empathia study votes pilot votes.jsonl
+    """
     from ..study.votes import import_votes, read_votes
 
     found = read_votes(file)

@@ -14,8 +14,10 @@ from ..core import places
 @click.option("--name", help="Name of the run (default: the recipe's file name).")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one value of the recipe.")
 @click.option("--fresh", is_flag=True, help="Start over, dropping an earlier checkpoint of this name.")
-@click.option("--stop-at", type=int, metavar="UPDATE", help="Stop there; the same command goes on later.")
-@click.option("--threads", type=int, help="CPU threads (default: all cores).")
+@click.option(
+    "--stop-at", type=click.IntRange(min=1), metavar="UPDATE", help="Stop there; the same command goes on later."
+)
+@click.option("--threads", type=click.IntRange(min=1), help="CPU threads (default: all cores).")
 def train(
     recipe: Path, name: str | None, overrides: tuple[str, ...], fresh: bool, stop_at: int | None, threads: int | None
 ) -> None:

@@ -36,9 +36,13 @@ def _read(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
         raise BadFile(path, f"not TOML: {error}") from error
     except UnicodeDecodeError as error:
         raise BadFile(path, f"not UTF-8 at byte {error.start}") from error
+    except OSError as error:
+        raise BadFile(path, f"cannot be read: {error.strerror or error}") from error
     parent = values.pop("extends", None)
     if parent is None:
         return values
+    if not isinstance(parent, str):
+        raise BadFile(path, "'extends' must be a string")
     base = existing(path.parent / parent, f"'extends' in {path} names it")
     return merge(_read(base, (*seen, path.resolve())), values)
 

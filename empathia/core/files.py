@@ -16,10 +16,11 @@ from .errors import BadFile, EmpathiaError, MissingFile
 @contextmanager
 def atomic(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
     """A file that appears under `path` whole, or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    made = Path(name)
+    made = None
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        made = Path(name)
         with os.fdopen(handle, mode, encoding=None if "b" in mode else "utf-8") as out:
             yield out
             out.flush()
@@ -33,7 +34,8 @@ def atomic(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
             f"cannot write {path}: {error.strerror or error}", "free some space or choose another folder"
         ) from error
     finally:
-        made.unlink(missing_ok=True)
+        if made is not None:
+            made.unlink(missing_ok=True)
 
 
 def existing(path: Path | str, hint: str = "check the path") -> Path:

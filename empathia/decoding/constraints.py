@@ -24,7 +24,7 @@ class Constraints:
 
     def apply_(self, scores_RV: Tensor, tokens_RT: Tensor) -> None:
         """Set what may not follow to -inf, in place. A row left with nothing to say may end."""
-        scores_RV.index_fill_(1, self.banned, -torch.inf)
+        scores_RV.index_fill_(1, self.banned[self.banned < scores_RV.shape[1]], -torch.inf)
         too_short = tokens_RT.shape[1] < self.min_length
         may_repeat = 0 < self.block_ngrams <= tokens_RT.shape[1]
         if not (too_short or may_repeat):

@@ -98,6 +98,7 @@ class Decoding:
             "min_length must be from 0 to max_length": 0 <= self.min_length <= self.max_length,
             "block_ngrams must not be negative": self.block_ngrams >= 0,
             "length_penalty must not be negative": self.length_penalty >= 0,
+            "banned_ids must not be negative": min(self.banned_ids, default=0) >= 0,
         }
         for problem, holds in checks.items():
             if not holds:

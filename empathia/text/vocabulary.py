@@ -69,6 +69,7 @@ class Vocabulary:
     @classmethod
     def load(cls, path: Path) -> Vocabulary:
         saved = read_json(path)
-        if not isinstance(saved, dict) or not isinstance(saved.get("words"), list):
+        words = saved.get("words") if isinstance(saved, dict) else None
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             raise BadFile(path, "not a vocabulary", hint="train the run again or restore the file")
-        return cls(saved["words"])
+        return cls(words)

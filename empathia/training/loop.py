@@ -187,9 +187,13 @@ class Trainer:
 
 def check(train: Train) -> None:
     """Refuse what cannot train before any data is read."""
-    if train.batch < 1 or train.epochs < 1 or train.accumulate < 1:
-        raise BadConfig("train.batch, train.epochs and train.accumulate must be at least 1")
-    if len(train.betas) != 2:
-        raise BadConfig("train.betas takes two numbers")
+    if min(train.batch, train.epochs, train.accumulate, train.save_every) < 1:
+        raise BadConfig("train.batch, train.epochs, train.accumulate and train.save_every must be at least 1")
+    if len(train.betas) != 2 or not all(0 <= beta < 1 for beta in train.betas):
+        raise BadConfig("train.betas takes two numbers from 0 to below 1")
+    if min(train.lr, train.eps, train.weight_decay, train.clip) < 0:
+        raise BadConfig("train.lr, train.eps, train.weight_decay and train.clip must not be negative")
+    if not 0 <= train.seed < 2**31:
+        raise BadConfig("train.seed must be from 0 to 2147483647")
     if train.bf16 and not torch.cpu._is_avx512_bf16_supported():
         raise BadConfig("train.bf16 needs a processor with AVX-512 BF16, which this one lacks", "set train.bf16=false")

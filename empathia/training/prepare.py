@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from ..core.errors import MissingFile
+from ..core.errors import BadConfig, MissingFile
 from ..core.types import Dialogue, Example
 from ..corpora import load
 from ..models.base import EmpatheticModel
@@ -35,7 +35,7 @@ class Split:
 def build_vocabulary(data: Data) -> Vocabulary:
     """From the training split, or from all of them, situations included, as the released systems do."""
     splits = SPLITS if data.vocabulary == "all" else SPLITS[:1]
-    return Vocabulary.build(_texts(d for s in splits for d in load(data.corpus, s)), data.min_count)
+    return Vocabulary.build(_texts(d for s in splits for d in _dialogues(data, s)), data.min_count)
 
 
 def _texts(dialogues: Iterator[Dialogue]) -> Iterator[str]:
@@ -45,8 +45,15 @@ def _texts(dialogues: Iterator[Dialogue]) -> Iterator[str]:
             yield dialogue.situation
 
 
+def _dialogues(data: Data, split: str) -> list[Dialogue]:
+    rows = load(data.corpus, split)
+    if rows and not isinstance(rows[0], Dialogue):
+        raise BadConfig(f"'{data.corpus}' holds no dialogues to train on", "set data.corpus=empathetic-dialogues")
+    return rows
+
+
 def read_examples(data: Data, split: str) -> list[Example]:
-    return [example for dialogue in load(data.corpus, split) for example in dialogue.examples()]
+    return [example for dialogue in _dialogues(data, split) for example in dialogue.examples()]
 
 
 def read_split(data: Data, split: str, vocabulary: Vocabulary) -> Split:
