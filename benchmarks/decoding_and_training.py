@@ -1,0 +1,261 @@
+"""How fast training and decoding are, as ratios to fifty 1000x1000 float32 matmuls timed in between.
+
+    python benchmarks/decoding_and_training.py [--record] [--run mime]
+
+Every system at its paper's size with random weights, on texts of random words: lengths and word frequencies are
+drawn like EmpatheticDialogues', so no corpus is needed. Each repetition times the matmuls, then the same work;
+the ratio is that of the two medians. Decoded replies are forced to their full length, as the released code's
+always are; `--run` also times a trained run as it really answers, on 256 contexts of its corpus' test split.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import accumulate
+from pathlib import Path
+from statistics import median
+
+import torch
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from empathia import models
+from empathia.core.taxonomy import EMOTIONS
+from empathia.decoding.contract import Decoding, Specials
+from empathia.decoding.search import decode
+from empathia.evaluation import board
+from empathia.models.base import EmpatheticModel, ReplyLoss
+from empathia.nn.blocks import Blocks
+from empathia.text.batches import Encoded, bucketed, collate
+from empathia.text.vocabulary import Vocabulary
+from empathia.training.loop import Trainer
+from empathia.training.measure import generate
+from empathia.training.prepare import read_examples
+from empathia.training.recipe import Train
+from empathia.training.run import Run, open_run
+
+ROOT = Path(__file__).parents[1]
+UNIT = "× 50 matmuls"
+SEARCHES = {"greedy": Decoding(), "beam5": Decoding(method="beam", beam=5)}
+#: metric → the most it may be, for every system
+TARGETS = {
+    "training_step": 0.19,
+    "greedy_50_steps": 0.02,
+    "beam5_50_steps": 0.1,
+    "greedy_answers": 0.02,
+    "beam5_answers": 0.1,
+}
+
+
+@dataclass(frozen=True)
+class Sizes:
+    vocabulary: int = 23_295
+    blocks: Blocks = field(default_factory=Blocks)
+    training_batch: int = 16
+    training_batches: int = 8  # of a repetition
+    decoding_batch: int = 64
+    decoding_steps: int = 50
+    answers: int = 256
+    matmul: int = 1000
+
+
+QUICK = Sizes(200, Blocks(width=32, depth=16, hidden=32), 4, 2, 4, 5, 2, 16)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What one training step or one decoded sample costs."""
+
+    name: str
+    ratio: float
+    milliseconds: float
+    signature: str
+
+    @property
+    def target(self) -> float | None:
+        return TARGETS.get(self.name.rpartition("/")[2])
+
+
+def examples(count: int, vocabulary: int, seed: int) -> list[Encoded]:
+    """Log-normal lengths and a Zipf-Mandelbrot law of words, fitted to EmpatheticDialogues' test split: contexts of
+    41 tokens on average, the context token among them, and replies of 15; 8 % of the words past the 1024 commonest."""
+    draw = random.Random(seed)
+    first = Vocabulary.context + 1
+    frequencies = list(accumulate((rank + 10) ** -1.5 for rank in range(vocabulary - first)))
+
+    def words(mean_log: float, deviation: float, least: int, most: int) -> list[int]:
+        length = min(max(round(draw.lognormvariate(mean_log, deviation)), least), most)
+        return draw.choices(range(first, vocabulary), cum_weights=frequencies, k=length)
+
+    made = []
+    for _ in range(count):
+        context, reply = words(3.47, 0.68, 3, 149), words(2.55, 0.52, 2, 99)
+        turn = len(context) * 2 // 3
+        who = [Vocabulary.speaker] * turn + [Vocabulary.listener] * (len(context) - turn)
+        words_in, speakers = [Vocabulary.context, *context], [Vocabulary.context, *who]
+        made.append(Encoded(words_in, speakers, [*reply, Vocabulary.end], draw.randrange(len(EMOTIONS))))
+    return made
+
+
+class Clock:
+    """Times pieces of work, each time after fifty matmuls of the same minute."""
+
+    def __init__(self, size: int, repeats: int, conditions: str) -> None:
+        self.left, self.right = torch.rand(2, size, size)
+        self.repeats, self.conditions = repeats, conditions
+
+    def figure(self, name: str, work: Callable[[], object], count: int, conditions: str) -> Figure:
+        """`work` does `count` steps or samples; its first round is not counted."""
+        self._matmuls()
+        work()
+        pairs = [(_seconds(self._matmuls), _seconds(work) / count) for _ in range(self.repeats)]
+        unit, own = (median(times) for times in zip(*pairs, strict=True))
+        return Figure(name, own / unit, 1000 * own, f"{conditions}|{self.conditions}")
+
+    def _matmuls(self) -> None:
+        for _ in range(50):
+            torch.mm(self.left, self.right)
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def built(name: str, sizes: Sizes, **changes: object) -> EmpatheticModel:
+    torch.manual_seed(0)
+    kind = models.find(name)
+    return kind(replace(kind.Config(), blocks=sizes.blocks, **changes), sizes.vocabulary)
+
+
+def training_figures(name: str, sizes: Sizes, clock: Clock) -> Iterator[Figure]:
+    """A step of the real loop, batches of similar length as it makes them: collating, losses, gradients, clipping,
+    AdamW."""
+    rows = examples(sizes.training_batch * sizes.training_batches, sizes.vocabulary, seed=1)
+    batches = list(bucketed([len(e.words) + len(e.reply) for e in rows], sizes.training_batch))
+    how = f"batch:{sizes.training_batch}|vocabulary:{sizes.vocabulary}|width:{sizes.blocks.width}"
+    sampled = ReplyLoss()
+    for metric, loss, told in (
+        ("training_step", sampled, f"sampled-{sampled.head}+{sampled.sample}"),
+        ("training_step_full_softmax", replace(sampled, head=0), "full-softmax"),
+    ):
+        trainer = Trainer(
+            built(name, sizes, reply=loss), Train(batch=sizes.training_batch), rows, rows[:1], Path("not written")
+        )
+
+        def work(trainer: Trainer = trainer) -> None:
+            for batch in batches:
+                trainer._update(batch)
+
+        yield clock.figure(f"{name}/{metric}", work, len(batches), f"{how}|loss:{told}|data:synthetic")
+
+
+def decoding_figures(name: str, sizes: Sizes, clock: Clock) -> Iterator[Figure]:
+    """Encoding and decoding of one batch of contexts in the order they were drawn, no reply ending early."""
+    model = built(name, sizes).eval()
+    inputs, _ = collate(examples(sizes.decoding_batch, sizes.vocabulary, seed=2))
+    specials, steps = Specials.of(Vocabulary), sizes.decoding_steps
+    how = f"batch:{sizes.decoding_batch}|vocabulary:{sizes.vocabulary}|width:{sizes.blocks.width}|steps:{steps}"
+    for search, plain in SEARCHES.items():
+        forced = replace(plain, max_length=steps, min_length=steps)
+
+        def work(forced: Decoding = forced) -> None:
+            with torch.inference_mode():
+                memory = model.encode(inputs)
+            decode(model, memory, specials, forced)
+
+        yield clock.figure(
+            f"{name}/{search}_{steps}_steps", work, len(inputs), f"{how}|decoder:{forced}|data:synthetic"
+        )
+
+
+def answering_figures(run: Run, sizes: Sizes, clock: Clock) -> Iterator[Figure]:
+    """A trained run's replies from text to text, as `empathia generate` makes them."""
+    everything = read_examples(run.recipe.data, "test")
+    chosen = everything[:: max(1, len(everything) // sizes.answers)][: sizes.answers]
+    how = f"batch:{sizes.decoding_batch}|width:{run.model.config.blocks.width}|{run.conditions}|split:test"
+    for search, decoding in SEARCHES.items():
+
+        def work(decoding: Decoding = decoding) -> None:
+            for _ in generate(run, chosen, decoding, batch=sizes.decoding_batch):
+                pass
+
+        conditions = f"{how}|contexts:{len(chosen)}|decoder:{decoding}"
+        yield clock.figure(f"{run.name}/{search}_answers", work, len(chosen), conditions)
+
+
+def table(figures: Sequence[Figure]) -> Table:
+    published = board.read_published(ROOT)
+    made = Table("figure", caption=f"{UNIT}, per training step or decoded sample", caption_justify="left")
+    for column in ("ratio", "target", "released", "ms"):
+        made.add_column(column, justify="right", no_wrap=True)
+    made.add_column("conditions", overflow="fold", style="dim")
+    for figure in figures:
+        released = board.published_for(figure.name, published)
+        style = "" if figure.target is None else "green" if figure.ratio <= figure.target else "red"
+        made.add_row(
+            Text(figure.name),
+            Text(f"{figure.ratio:.4f}", style=style),
+            "" if figure.target is None else f"≤ {figure.target:g}",
+            ", ".join(f"{p.value:g}" for p in released),
+            f"{figure.milliseconds:.1f}",
+            Text(figure.signature),
+        )
+    return made
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--repeats", type=int, default=9, help="pairs of matmuls and work behind each median")
+    parser.add_argument("--model", action="append", choices=models.names(), help="only this system (may be repeated)")
+    parser.add_argument("--run", action="append", default=[], metavar="NAME", help="a trained run, as it answers")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that this script works")
+    parser.add_argument("--record", action="store_true", help="put the ratios on the board, topic speed")
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+    given = parser.parse_args(argv)
+    if given.quick and given.record:
+        parser.error("--quick measures nothing worth recording")
+    if given.threads < 1 or given.repeats < 1:
+        parser.error("--threads and --repeats must be at least 1")
+    console = Console(stderr=True)
+    if os.getloadavg()[0] > 0.5:
+        console.print(f"load average {os.getloadavg()[0]:.1f}: other programs are running, the figures will suffer")
+    torch.set_num_threads(given.threads)
+    sizes = QUICK if given.quick else Sizes()
+    machine = f"cores:{os.cpu_count()}|python:{platform.python_version()}|torch:{torch.__version__}"
+    clock = Clock(sizes.matmul, given.repeats, f"threads:{given.threads}|{machine}")
+    figures = []
+    with console.status("") as status:
+        for figure in _measured(given.model or models.names(), [open_run(name) for name in given.run], sizes, clock):
+            figures.append(figure)
+            status.update(f"{figure.name} {figure.ratio:.4f}")
+    if given.record:
+        for figure in figures:
+            board.record("speed", figure.name, figure.ratio, UNIT, figure.signature, folder=ROOT)
+    if given.json:
+        print(json.dumps([asdict(figure) | {"target": figure.target} for figure in figures], indent=2))
+    else:
+        out = Console()
+        (out if out.is_terminal else Console(width=160)).print(table(figures))
+
+
+def _measured(names: Sequence[str], runs: Sequence[Run], sizes: Sizes, clock: Clock) -> Iterator[Figure]:
+    for name in names:
+        yield from training_figures(name, sizes, clock)
+        yield from decoding_figures(name, sizes, clock)
+    for run in runs:
+        yield from answering_figures(run, sizes, clock)
+
+
+if __name__ == "__main__":
+    main()
