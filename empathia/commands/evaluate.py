@@ -24,7 +24,13 @@ if TYPE_CHECKING:
 @click.option("--decoder", "decoders", multiple=True, default=("greedy", "beam5"), show_default=True, help=HELP)
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first so many contexts.")
 @click.option("--no-embeddings", is_flag=True, help="Leave SES and REL out: faster, needs no weights.")
-@click.option("--bootstrap", default=1000, show_default=True, help="Resamples behind each interval; 0: none.")
+@click.option(
+    "--bootstrap",
+    default=1000,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Resamples behind each interval; 0: none.",
+)
 @click.option("--record", "topic", metavar="TOPIC", help="Put the scores on the board under this topic.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 def evaluate(
@@ -54,9 +60,9 @@ def evaluate(
     from .score import encoder, print_scores
 
     searches = [decoding_of(name) for name in decoders]
+    opened = [open_run(name) for name in runs]
     embed = None if no_embeddings else encoder()
-    for name in runs:
-        run = open_run(name)
+    for run in opened:
         systems = _measure(run, split, limit, searches, embed, bootstrap)
         write_report(run.folder, systems)
         if topic is not None:
@@ -88,7 +94,9 @@ def _measure(
             replies = list(generate(run, data.examples, decoding, advance=advance))
         write_replies(run.folder / f"replies-{split}-{decoding}.jsonl", replies)
         conditions = f"{run.conditions}|{where}|decoder:{decoding}"
-        systems[f"{run.name}-{str(decoding).split('-')[0]}"] = score_replies(replies, embed, bootstrap, conditions)
+        short = f"{run.name}-{str(decoding).split('-')[0]}"
+        name = f"{run.name}-{decoding}" if short in systems else short
+        systems[name] = score_replies(replies, embed, bootstrap, conditions)
     return systems
 
 
@@ -97,9 +105,9 @@ def _draw_confusion(run: Run, data: Split, forced: Predictions) -> None:
     from ..evaluation.classification import confusion
     from ..evaluation.plots import confusion_matrix
 
-    told = forced.emotions
-    if told is None:
+    if forced.emotions is None:
         return
-    gold = [EMOTIONS[e.emotion] for e in data.encoded]
-    counts = confusion(gold, [EMOTIONS[i] for i in told.argmax(1)], EMOTIONS)
+    known = [i for i, e in enumerate(data.encoded) if e.emotion >= 0]
+    gold = [EMOTIONS[data.encoded[i].emotion] for i in known]
+    counts = confusion(gold, [EMOTIONS[i] for i in forced.emotions[known].argmax(1)], EMOTIONS)
     confusion_matrix(counts, EMOTIONS, run.folder / "confusion.png", f"{run.name}: emotion told, by annotated emotion")

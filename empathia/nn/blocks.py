@@ -19,6 +19,8 @@ from .attention import Attention
 from .cache import Cache, positions
 from .dropout import Dropout
 
+POSITIONS = 1024  # the longest context or reply
+
 
 @dataclass(frozen=True)
 class Blocks:
@@ -200,7 +202,7 @@ class Embedding(nn.Module):
         self.scale = blocks.width**0.5 if blocks.scale_embeddings else 1.0
         self.dropout = Dropout(blocks.embedding_dropout)
         self.positions: Tensor
-        self.register_buffer("positions", positions(1024, blocks.width), persistent=False)
+        self.register_buffer("positions", positions(POSITIONS, blocks.width), persistent=False)
 
     def forward(self, words_BT: Tensor, speakers_BT: Tensor | None = None, start: int = 0) -> Tensor:
         # One look-up for both: each look-up's gradient is a table as large as the vocabulary.

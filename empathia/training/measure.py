@@ -54,10 +54,10 @@ def teacher_forced_scores(
     if run.recipe.data.vocabulary == "all":
         scores.append(_folded(run, split, conditions, bootstrap))
     if found.emotions is not None:
-        gold = [e.emotion for e in split.encoded]
-        scores += accuracy(found.emotions, gold, conditions=where, resamples=bootstrap)
-        likeliest = [EMOTIONS[i] for i in found.emotions.argmax(1)]
-        scores += classification([EMOTIONS[i] for i in gold], likeliest, where)
+        known = [i for i, e in enumerate(split.encoded) if e.emotion >= 0]
+        gold, told = [split.encoded[i].emotion for i in known], found.emotions[known]
+        scores += accuracy(told, gold, conditions=where, resamples=bootstrap)
+        scores += classification([EMOTIONS[i] for i in gold], [EMOTIONS[i] for i in told.argmax(1)], where)
     return scores
 
 

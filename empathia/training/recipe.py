@@ -10,6 +10,7 @@ from typing import Any, Literal
 from .. import models
 from ..core import config
 from ..core.errors import BadConfig
+from ..nn.blocks import POSITIONS
 
 
 @dataclass(frozen=True)
@@ -57,17 +58,43 @@ class Recipe:
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Recipe:
         rest = dict(values)
-        own = dict(rest.pop("model", {}))
+        own = rest.pop("model", {})
+        if not isinstance(own, Mapping):
+            raise BadConfig("'model' must be a table")
+        own = dict(own)
         if "name" not in own:
             raise BadConfig("missing key 'model.name'", "known: " + ", ".join(models.names()))
-        model = models.find(own.pop("name"))
+        model = models.find(str(own.pop("name")))
         built: Any = config.build(model.Config, own, "model")
         sections = config.build(_Sections, rest)
+        _check(built, sections.data)
         return cls(model.__module__.rpartition(".")[2], built, sections.data, sections.train)
 
     def dump(self) -> str:
         own = {"name": self.model, **vars(self.config)}
         return config.dump({"model": own, "data": self.data, "train": self.train})
+
+
+def _check(own: Any, data: Data) -> None:
+    """Refuse sizes that no model can have."""
+    blocks, reply = own.blocks, own.reply
+    sizes = (blocks.width, blocks.layers, blocks.heads, blocks.depth, blocks.hidden)
+    checks = {
+        "model.blocks: width, layers, heads, depth and hidden must be at least 1": min(sizes) >= 1,
+        "model.blocks.width must be even": blocks.width % 2 == 0,
+        "model.blocks.depth must be a multiple of heads": blocks.depth % max(blocks.heads, 1) == 0,
+        "model.blocks.dropout must be from 0 to below 1": 0 <= blocks.dropout < 1,
+        "model.blocks.embedding_dropout must be from 0 to below 1": 0 <= blocks.embedding_dropout < 1,
+        "model.reply.smoothing must be from 0 to 1": 0 <= reply.smoothing <= 1,
+        "model.reply.head must not be negative": reply.head >= 0,
+        "model.reply.smoothing needs the full softmax: set model.reply.head=0": not (reply.smoothing and reply.head),
+        "model.reply.sample must be at least 1": reply.sample >= 1,
+        f"data.max_context must be from 2 to {POSITIONS}": 2 <= data.max_context <= POSITIONS,
+        f"data.max_reply must be from 1 to {POSITIONS}": 1 <= data.max_reply <= POSITIONS,
+    }
+    for problem, holds in checks.items():
+        if not holds:
+            raise BadConfig(problem)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from ..core.taxonomy import EMOTIONS, POSITIVE
 from ..core.types import Candidate, Context, Evidence, Reply, Wish
 from ..decoding.contract import Decoding, Hypothesis, Specials
 from ..decoding.search import candidates
+from ..nn.blocks import POSITIONS
 from ..nn.cache import Memory
 from ..text.batches import Encoder, Inputs, padded
 from .run import Run
@@ -22,7 +23,7 @@ class RunResponder:
 
     def __init__(self, run: Run, decoding: Decoding | None = None) -> None:
         self.run, self.name = run, run.name
-        self.decoding = decoding or Decoding(method="beam", beam=5, keep=5, block_ngrams=3)
+        self.decoding = decoding or Decoding(method="beam", beam=5, keep=5, block_ngrams=3, length_penalty=1.0)
         self.encoder = Encoder(run.vocabulary, run.recipe.data.max_context, run.recipe.data.max_reply)
         self.specials = Specials.of(run.vocabulary)
 
@@ -42,7 +43,7 @@ class RunResponder:
         encoded = [self.encoder.context(context) for context in contexts]
         places = range(len(contexts)) if places is None else places
         seed = wish.seed if wish.seed is not None else self.decoding.seed
-        seeds = tuple(1_000_003 * seed + place for place in places) if wish.stochastic else None
+        seeds = tuple((1_000_003 * seed + place) % 2**63 for place in places) if wish.stochastic else None
         inputs = Inputs(padded([words for words, _ in encoded]), padded([speakers for _, speakers in encoded]), seeds)
         with torch.inference_mode():
             memory = self.run.model.encode(inputs)
@@ -54,7 +55,7 @@ class RunResponder:
     def _decoding(self, wish: Wish) -> Decoding:
         own = self.decoding
         length = own.max_length if wish.length is None else max(wish.length, own.min_length, 1)
-        return replace(own, seed=own.seed if wish.seed is None else wish.seed, max_length=length)
+        return replace(own, seed=own.seed if wish.seed is None else wish.seed, max_length=min(length, POSITIONS))
 
     def _reply(self, found: list[Hypothesis], evidence: Evidence, timings: dict[str, float]) -> Reply:
         texts = [self.run.vocabulary.decode(h.tokens) for h in found]

@@ -19,12 +19,14 @@ from .. import models
 from ..core.errors import BadConfig
 from ..core.files import atomic
 from ..text.vocabulary import Vocabulary
-from .loop import CHECKPOINT, Trainer, Update, Watcher, check
+from .loop import CHECKPOINT, WEIGHTS, Trainer, Update, Watcher, check
 from .prepare import build_vocabulary, read_split, start_vectors
 from .processes import Processes, processes
 from .recipe import Recipe
 from .run import CONFIG, VOCABULARY, open_run, write_card
 from .validate import Validation
+
+LOG = "log.jsonl"
 
 
 def train(recipe: Recipe, folder: Path, *, fresh: bool = False, stop_at: int | None = None) -> Path:
@@ -65,9 +67,9 @@ def _claim(folder: Path, recipe: Recipe, fresh: bool) -> None:
     """Make the folder this recipe's; a folder that another recipe made is not overwritten."""
     config = folder / CONFIG
     if fresh:
-        for name in (CHECKPOINT, VOCABULARY, CONFIG):
+        for name in (CHECKPOINT, WEIGHTS, VOCABULARY, CONFIG, LOG):
             (folder / name).unlink(missing_ok=True)
-    if config.exists() and config.read_text(encoding="utf-8") != recipe.dump():
+    if config.exists() and config.read_bytes() != recipe.dump().encode():
         raise BadConfig(
             f"{folder} was made by another recipe",
             "choose another --name, or start over with --fresh",
@@ -100,7 +102,7 @@ def _watching(folder: Path, trainer: Trainer, console: Console) -> Iterator[Watc
     times: deque[tuple[float, int]] = deque(maxlen=50)
     with (
         SummaryWriter(str(folder / "tensorboard")) as board,
-        (folder / "log.jsonl").open("a", encoding="utf-8") as log,
+        (folder / LOG).open("a", encoding="utf-8", buffering=1) as log,
         Progress(*columns, console=console, disable=not console.is_terminal) as bar,
     ):
         task = bar.add_task(folder.name, total=trainer.updates, completed=trainer.progress.update, told="")
@@ -112,7 +114,6 @@ def _watching(folder: Path, trainer: Trainer, console: Console) -> Iterator[Watc
                 if event.accuracy is not None:
                     board.add_scalar("valid/accuracy", event.accuracy, trainer.progress.update)
                 log.write(json.dumps({"validation": asdict(event), **row}) + "\n")
-                log.flush()
                 console.print(_line(row)[2:])
                 return
             times.append((time.monotonic(), event.rows))
