@@ -156,7 +156,7 @@ class Trainer:
             for name, share in shares.items():
                 logged[name] = logged.get(name, 0.0) + share.item()
         if train.clip:
-            nn.utils.clip_grad_norm_(self.model.parameters(), train.clip)
+            self._clip(train.clip)
         self.optimizer.step()
         progress.update += 1
         if not all(map(math.isfinite, logged.values())):
@@ -164,6 +164,13 @@ class Trainer:
                 f"the loss is not finite at update {progress.update}", "lower train.lr or set train.clip"
             )
         return logged, lr
+
+    def _clip(self, most: float) -> None:
+        """Scale the gradients down to norm `most`; leave them alone, unwritten, where they are within it."""
+        parameters = [p for p in self.model.parameters() if p.grad is not None]
+        norm = nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
+        if norm > most:
+            nn.utils.clip_grads_with_norm_(parameters, most, norm)
 
     def _unsynchronised(self, more: bool) -> Any:
         return self.wrapped.no_sync() if more and self.group.world > 1 else nullcontext()  # type: ignore[operator]
