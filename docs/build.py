@@ -65,7 +65,7 @@ TABLES: dict[str, dict[str, str]] = {
 
 #: What a table says once above its rows where all agree, and beside each row where they differ.
 CONDITIONS = ("corpus", "split", "first", "n", "vocabulary", "epochs", "decoder", "seed")
-_SAME_ROW = ("corpus", "split", "first", "epochs", "decoder", "seed")
+_SAME_ROW = ("corpus", "split", "first", "decoder", "seed")
 _DECODER = re.compile(r"-((greedy|beam\d+|sample)(-[\w.-]+)?)$")
 
 
@@ -107,7 +107,11 @@ def _main_table(
         return ""
     rows = {system: _own_rows(system, own) for system in sorted({_system(f.name) for f in own}, key=_by_system)}
     told = [row for some in rows.values() for row in some]
-    shared = {key: told[0].conditions[key] for key in CONDITIONS if len({row.conditions[key] for row in told}) == 1}
+    shared = {
+        key: told[0].conditions.get(key, "")
+        for key in CONDITIONS
+        if len({row.conditions.get(key, "") for row in told}) == 1
+    }
     shared = {key: value for key, value in shared.items() if value}
     metrics = [metric for metric in headings if any(metric in row.cells for row in told)]
     lines = [f"\n### {title}\n\n"]
