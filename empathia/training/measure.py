@@ -69,9 +69,7 @@ def _folded(run: Run, split: Split, conditions: str, bootstrap: int) -> Score:
     unseen_V[run.vocabulary.unk] = True
     unknown = {i for i, hidden in enumerate(unseen_V.tolist()) if hidden}
     encoded = [replace(e, words=[run.vocabulary.unk if w in unknown else w for w in e.words]) for e in split.encoded]
-    where = (
-        f"corpus:{run.recipe.data.corpus}|vocabulary:train-{seen.size}-folded|seed:{run.recipe.train.seed}|{conditions}"
-    )
+    where = f"{run.conditions_under(f'train-{seen.size}-folded')}|{conditions}"
     score = perplexity(predictions(run, encoded, unseen_V).pairs, where, bootstrap)
     return replace(score, name="perplexity_train_vocabulary")
 

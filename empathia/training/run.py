@@ -33,8 +33,11 @@ class Run:
     @property
     def conditions(self) -> str:
         """What every figure of this run must say of itself."""
+        return self.conditions_under(f"{self.recipe.data.vocabulary}-{self.vocabulary.size}")
+
+    def conditions_under(self, vocabulary: str) -> str:
+        """The same for a figure under another vocabulary than the run's own."""
         data, train = self.recipe.data, self.recipe.train
-        vocabulary = f"{data.vocabulary}-{self.vocabulary.size}"
         return f"corpus:{data.corpus}|vocabulary:{vocabulary}|epochs:{train.epochs}|seed:{train.seed}"
 
 
