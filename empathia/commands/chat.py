@@ -17,7 +17,8 @@ HELP = """/why      what was seen and which replies were weighed
 @click.option("--model", "name", help="A trained run's name or folder (default: the best at hand).")
 @click.option("--decoder", help="How to search, e.g. greedy, beam5, nucleus0.9.")
 @click.option("--stochastic/--steady", default=True, help="Draw latent variables, or take their means.")
-def chat(name: str | None, decoder: str | None, stochastic: bool) -> None:
+@click.option("--country", help="Whose help lines to show in a crisis, e.g. NZ (default: EMPATHIA_COUNTRY, locale).")
+def chat(name: str | None, decoder: str | None, stochastic: bool, country: str | None) -> None:
     """Talk to a responder in the terminal.
 
     \b
@@ -32,13 +33,15 @@ def chat(name: str | None, decoder: str | None, stochastic: bool) -> None:
     from rich.text import Text
 
     from ..core.errors import BadInput
-    from ..core.types import Context, Turn, Wish
+    from ..core.types import Context, Reply, Turn, Wish
+    from ..guard import Guard, Verdict
     from .responders import responder_of
-    from .why import print_why
+    from .why import print_guard, print_why
 
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")  # bytes that are not text become �, as in `reply`
     console = Console()
+    guard, verdict = Guard(country), Verdict()
     responder = responder_of(name, decoder)
     console.print(Text(f"{responder.name} listens. It is a program, not a person. /help for commands.", style="dim"))
     turns: tuple[Turn, ...] = ()
@@ -61,6 +64,7 @@ def chat(name: str | None, decoder: str | None, stochastic: bool) -> None:
                 console.print(Text("Nothing has been said yet.", style="dim"))
             else:
                 print_why(last, console)
+                print_guard(verdict, console)
         elif command == "/seed":
             seed = int(rest) if re.fullmatch(r"[0-9]{1,9}", rest.strip()) else None
             console.print(Text("The chance is free." if seed is None else f"Seed {seed}.", style="dim"))
@@ -68,6 +72,12 @@ def chat(name: str | None, decoder: str | None, stochastic: bool) -> None:
             console.print(Text(HELP, style="dim"))
         elif said:
             asked = Context((*turns, Turn("speaker", said)))
+            verdict = guard.check(asked)
+            if verdict.answer:  # fixed text; no model is asked
+                last = Reply(verdict.answer)
+                turns = (*asked.turns, Turn("listener", verdict.answer))
+                console.print(Text.assemble(("empathia", "bold cyan"), " › ", verdict.answer))
+                continue
             chance = seed if seed is not None else len(turns)
             try:
                 last = responder.reply(asked, Wish(stochastic=stochastic, seed=chance))
@@ -79,3 +89,5 @@ def chat(name: str | None, decoder: str | None, stochastic: bool) -> None:
             if feeling:
                 console.print(Text(f"      seems {feeling}", style="dim italic"))
             console.print(Text.assemble((responder.name, "bold cyan"), " › ", last.text))
+            if verdict.reminder:
+                console.print(Text(f"      {verdict.reminder}", style="dim"))

@@ -18,6 +18,7 @@ from ..core.errors import BadInput
 @click.option("--seed", type=int, help="Same seed, same reply.")
 @click.option("--why", is_flag=True, help="Also show the emotion seen and the other candidates.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON with all evidence, for programs.")
+@click.option("--country", help="Whose help lines to show in a crisis, e.g. NZ (default: EMPATHIA_COUNTRY, locale).")
 def reply(
     messages: tuple[str, ...],
     name: str | None,
@@ -26,6 +27,7 @@ def reply(
     seed: int | None,
     why: bool,
     as_json: bool,
+    country: str | None,
 ) -> None:
     """Answer a message. Several messages are the turns of one conversation, the last one waiting for an answer;
     without any, the message is read from standard input.
@@ -36,17 +38,26 @@ def reply(
       empathia reply "I lost my job today." "Oh no, what happened?" "They closed the shop." --why
       echo "My son graduated!" | empathia reply --json
     """
-    from ..core.types import Context, Wish
+    from ..core.types import Context, Reply, Wish
+    from ..guard import Guard
     from .responders import responder_of
-    from .why import print_why
+    from .why import print_guard, print_why
 
     texts = messages or (sys.stdin.buffer.read().decode("utf-8", errors="replace"),)
     if not texts[-1].strip():
         raise BadInput("the message is empty", 'say something: empathia reply "I lost my job today."')
-    found = responder_of(name, decoder).reply(Context.of(*texts), Wish(stochastic=stochastic, seed=seed))
+    context = Context.of(*texts)
+    verdict = Guard(country).check(context)
+    if verdict.answer:  # fixed text; no model is loaded or asked
+        found = Reply(verdict.answer)
+    else:
+        found = responder_of(name, decoder).reply(context, Wish(stochastic=stochastic, seed=seed))
     if as_json:
-        click.echo(json.dumps(found.as_dict(), ensure_ascii=False, indent=2))
+        click.echo(json.dumps(found.as_dict() | {"guard": verdict.as_dict()}, ensure_ascii=False, indent=2))
         return
     click.echo(found.text)
+    if verdict.reminder:
+        click.echo(verdict.reminder)
     if why:
         print_why(found)
+        print_guard(verdict)

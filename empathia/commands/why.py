@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..core.types import Reply
+from ..guard.types import Verdict
 
 
 def print_why(reply: Reply, console: Console | None = None) -> None:
@@ -26,3 +27,14 @@ def print_why(reply: Reply, console: Console | None = None) -> None:
     if reply.timings:
         spent = ", ".join(f"{stage} {1000 * seconds:.0f} ms" for stage, seconds in reply.timings.items())
         console.print(Text(spent, style="dim"))
+
+
+def print_guard(verdict: Verdict, console: Console | None = None) -> None:
+    """What the crisis guard saw, where it saw something."""
+    if verdict.level == "none":
+        return
+    who = "the guard answered; no model was asked" if verdict.replaces else "the guard is alert"
+    how = "said openly" if verdict.explicit else "said indirectly"
+    whose = " about somebody else" if verdict.about == "other" else ""
+    seen = f"{(verdict.category or '').replace('_', '-')}{whose}, {how}"
+    (console or Console()).print(Text(f"{who} ({verdict.level}: {seen}; {verdict.why})", style="dim"))

@@ -20,6 +20,7 @@ MAY = {
     "evaluation": {"core", "text"},
     "training": {"core", "corpora", "text", "nn", "models", "decoding", "evaluation"},
     "study": {"core", "evaluation"},
+    "guard": {"core"},
 }
 
 
@@ -62,6 +63,7 @@ def test_imports_go_one_way(room):
         "from empathia.cli import cli; cli.main(['--help'], standalone_mode=False)",
         "import empathia.corpora",
         "import empathia.study.app",
+        "import empathia.guard",
     ],
 )
 def test_no_torch_without_need(code):
