@@ -35,9 +35,6 @@ class Context:
     def last(self) -> str:
         return self.turns[-1].text if self.turns else ""
 
-    def answered(self, reply: str, then: str) -> Context:
-        return Context((*self.turns, Turn("listener", reply), Turn("speaker", then)))
-
 
 @dataclass(frozen=True, slots=True)
 class Exemplar:
