@@ -125,6 +125,10 @@ class Wish:
     stochastic: bool | None = None
     seed: int | None = None
     length: int | None = None  # at most so many tokens
+    temperature: float | None = None
+    top_p: float | None = None
+    candidates: int | None = None  # replies to weigh before one is chosen
+    stop: tuple[str, ...] = ()  # the reply ends before the first of these
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,3 +174,18 @@ class Responder(Protocol):
     name: str
 
     def reply(self, context: Context, wish: Wish | None = None) -> Reply: ...
+
+
+class Stop(Protocol):
+    """Set from another thread when nobody waits for the reply any more; `threading.Event` is one."""
+
+    def is_set(self) -> bool: ...
+
+
+class Streamer(Responder, Protocol):
+    """A responder that can be watched while it writes, and stopped."""
+
+    def stream(self, context: Context, wish: Wish | None = None, stop: Stop | None = None) -> Iterator[str | Reply]:
+        """Pieces of text as they are written and, last, the whole `Reply`. With several candidates the pieces come
+        once one is chosen. After `stop` is set it ends within a token, without a `Reply`."""
+        ...

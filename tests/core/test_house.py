@@ -21,6 +21,10 @@ MAY = {
     "training": {"core", "corpora", "text", "nn", "models", "decoding", "evaluation"},
     "study": {"core", "evaluation"},
     "guard": {"core"},
+    "perception": {"core", "corpora", "text", "nn"},
+    "exemplars": {"core", "corpora", "text", "nn", "perception"},
+    "companion": {"core", "corpora", "text", "perception", "exemplars"},
+    "serve": {"core", "guard"},
 }
 
 

@@ -1,0 +1,1 @@
+"""The OpenAI-compatible server and the page. Responders are given to it; it imports none."""
