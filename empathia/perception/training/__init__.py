@@ -1,0 +1,1 @@
+"""How the encoders of perception are trained, with torch; using them needs none of this."""
