@@ -1,9 +1,9 @@
 """Question one: what does the speaker feel, and what will a listener do? Trained on EmpatheticDialogues.
 
 An epoch takes every conversation once, cut after one of its speaker's turns, and its situation sentence. Beside
-the 32 emotions the encoder learns polarity (from the emotions that have one; surprise, anticipation, nostalgia
-and sentiment have none), the 41-way label of the reply to come (MEED2's predictor) and, to read better, that of the last turn.
-Both labels are silver: another classifier's.
+the 32 emotions the encoder learns polarity (from the emotions that have one; surprise, anticipation, nostalgia and
+sentimentality have none), the 41-way label of the reply to come (MEED2's predictor) and, to read better, that of
+the last turn. Both labels are silver: another classifier's.
 """
 
 from __future__ import annotations

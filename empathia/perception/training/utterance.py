@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from ...core.taxonomy import EMOTIONS_AND_INTENTS
 from ...corpora import load
+from ...corpora.types import LabelledUtterance
 from ..tokens import Reader
 from .network import Encoder
 from .rows import Batch, Row, batches
@@ -42,7 +43,7 @@ class Utterance:
     def held_out(self, split: str) -> list[Row]:
         return self._of(load("empathetic-intents", split), 1.0)
 
-    def _of(self, labelled: Sequence, weight: float) -> list[Row]:
+    def _of(self, labelled: Sequence[LabelledUtterance], weight: float) -> list[Row]:
         read = self.reader.utterances([row.text for row in labelled])
         return [Row(t, {"label": _LABEL[r.label], "weight": weight}) for t, r in zip(read, labelled, strict=True)]
 

@@ -1,0 +1,1 @@
+"""How the companion's adapter is trained, with torch, transformers and peft; using it needs none of this."""
