@@ -1,0 +1,152 @@
+"""Contexts and replies to vectors, without torch.
+
+`TunedEncoder` runs what `training.py` made: MiniLM's six layers in int8, with perception's run time and the
+table of word vectors that all encoders share. `PlainEncoder` is MiniLM as it comes, turn by turn, and works before anything is trained. `JoinedEncoder`
+reads the turns as one text, as LEMPEx does; it is there to be measured against.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from ..core import places
+from ..core.config import build
+from ..core.errors import BadFile
+from ..core.files import existing, read_json
+from ..core.types import Context
+from ..perception.encoder import Encoder
+from ..perception.tokens import Reader, Tokens
+from ..perception.words import WORDS, Words
+from ..text import sentence_encoder
+from ..text.sentence_encoder import WIDTH, SentenceEncoder
+from .reading import Array, pool_weights, read_contexts, read_replies, recency
+
+#: the encoder's files (`exemplars.onnx`, `exemplars.safetensors`), its run, and its folder among the shipped weights
+NAME = "exemplars"
+CARD, TOKENIZER = "card.json", "tokenizer.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How a pair is scored for a context, tuned on validation for each encoder (`tuning.py`).
+
+    score = `like` · cosine of the contexts + (1 − `like`) · cosine of context and reply + `emotion` · P(pair's emotion)
+    """
+
+    like: float = 0.5
+    emotion: float = 0.1
+    floor: float = 0.35  # a pair below it is no help
+    temperature: float = 0.05  # of the softmax that says how much each exemplar counts
+
+
+@dataclass(frozen=True, slots=True)
+class Queries:
+    """Where contexts lie among contexts (`about`) and where their replies are to be looked for (`answer`)."""
+
+    about_ND: Array
+    answer_ND: Array
+
+
+class DialogueEncoder(Protocol):
+    """Rows of length one; `signature` changes whenever vectors do."""
+
+    signature: str
+    weights: Weights
+
+    def contexts(self, contexts: Sequence[Context]) -> Queries: ...
+
+    def replies(self, texts: Sequence[str]) -> Array: ...
+
+
+def load(announce: Callable[[str], None] | None = None) -> DialogueEncoder:
+    """The tuned encoder where one was trained or is shipped, else MiniLM as it comes."""
+    for folder in (places.runs() / NAME, places.shipped() / NAME):
+        if (folder / CARD).exists():
+            return TunedEncoder(folder)
+    return PlainEncoder(sentence_encoder.load(announce))
+
+
+class PlainEncoder:
+    """MiniLM as it comes: each turn by itself, then their mean, later turns counting more."""
+
+    weights = Weights()
+
+    def __init__(self, sentences: SentenceEncoder) -> None:
+        self._sentences = sentences
+        self.signature = f"{sentences.signature}/turns"
+
+    def contexts(self, contexts: Sequence[Context]) -> Queries:
+        texts = list(dict.fromkeys(turn.text for context in contexts for turn in context.turns))
+        row = {text: i for i, text in enumerate(texts)}
+        vectors_ND = self._sentences(texts)
+        means = [recency(len(c.turns)) @ vectors_ND[[row[turn.text] for turn in c.turns]] for c in contexts]
+        about_ND = normalised(np.array(means, dtype=np.float32).reshape(len(contexts), vectors_ND.shape[1]))
+        return Queries(about_ND, about_ND)
+
+    def replies(self, texts: Sequence[str]) -> Array:
+        return self._sentences(texts)
+
+
+class JoinedEncoder:
+    """MiniLM as it comes, all turns as one text."""
+
+    weights = Weights()
+
+    def __init__(self, sentences: SentenceEncoder) -> None:
+        self._sentences = sentences
+        self.signature = f"{sentences.signature}/joined"
+
+    def contexts(self, contexts: Sequence[Context]) -> Queries:
+        about_ND = self._sentences([" ".join(turn.text for turn in context.turns) for context in contexts])
+        return Queries(about_ND, about_ND)
+
+    def replies(self, texts: Sequence[str]) -> Array:
+        return self._sentences(texts)
+
+
+class TunedEncoder:
+    """The trained bi-encoder. One text at a time: int8 scales are taken over the whole input, so a batch-mate would
+    change a text's vector; texts run side by side instead, one thread each."""
+
+    def __init__(self, folder: Path) -> None:
+        card = read_json(folder / CARD)
+        if not isinstance(card, dict) or not isinstance(card.get("signature"), str):
+            raise BadFile(folder / CARD, "not a card of an encoder", hint="export the encoder again")
+        self.signature = card["signature"]
+        self.weights = build(Weights, card.get("weights", {}), "weights")
+        shared = folder if (folder / WORDS).exists() else places.shipped() / "perception"
+        self._reader = Reader(existing(shared / TOKENIZER, "get a fresh copy of weights/"))
+        self._layers = Encoder(folder, NAME, Words(shared), threads=1)
+        self._answer_DD = self._layers.heads["answer.weight"]
+
+    def contexts(self, contexts: Sequence[Context]) -> Queries:
+        about_ND = self._vectors(read_contexts(self._reader, contexts))
+        return Queries(about_ND, normalised(about_ND + about_ND @ self._answer_DD.T))
+
+    def replies(self, texts: Sequence[str]) -> Array:
+        return self._vectors(read_replies(self._reader, texts))
+
+    def _vectors(self, read: Sequence[Tokens]) -> Array:
+        def vector(tokens: Tokens) -> Array:
+            pooled: Array = pool_weights(tokens) @ self._layers.states([tokens])[0]
+            return pooled
+
+        with ThreadPoolExecutor(_cores()) as threads:
+            rows = list(threads.map(vector, read))
+        return normalised(np.array(rows, dtype=np.float32).reshape(len(rows), WIDTH))
+
+
+def normalised(rows_ND: Array) -> Array:
+    """Rows of length one."""
+    return np.asarray(rows_ND / np.maximum(np.linalg.norm(rows_ND, axis=1, keepdims=True), 1e-9), dtype=np.float32)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
