@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 from ...core.errors import BadInput, EmpathiaError
 from ...core.types import Stop
 
-#: What the packaged base was trained with; enough for a long conversation with its evidence.
+#: Tokens of prompt and reply: enough for a long conversation with its evidence, and light on memory.
 CONTEXT = 2048
 
 
