@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "plot": ("plot", "Draw what a trained run has learned."),
     "results": ("results", "Print the board: every recorded figure beside the published one."),
     "data": ("data", "List, fetch, count and show corpora."),
+    "index": ("index", "Build a bank of exemplars from a corpus."),
     "study": ("study", "Run human evaluations: ratings, A/B tests, drag-and-drop bins."),
 }
 

@@ -1,8 +1,8 @@
 """Contexts and replies to vectors, without torch.
 
-`TunedEncoder` runs what `training.py` made: MiniLM's six layers in int8, with perception's run time and the
-table of word vectors that all encoders share. `PlainEncoder` is MiniLM as it comes, turn by turn, and works before anything is trained. `JoinedEncoder`
-reads the turns as one text, as LEMPEx does; it is there to be measured against.
+`TunedEncoder` runs what `training.py` made: MiniLM's six layers in int8, with perception's run time and the table of
+word vectors that all encoders share. `PlainEncoder` is MiniLM as it comes, turn by turn, and works before anything
+is trained. `JoinedEncoder` reads the turns as one text, as LEMPEx does; it is there to be measured against.
 """
 
 from __future__ import annotations

@@ -58,4 +58,5 @@ class Tower(nn.Module):
         pool_BT = torch.zeros(batch.ids_BT.shape)
         for i, one in enumerate(tokens):
             pool_BT[i, : len(one)] = torch.from_numpy(pool_weights(one))
-        return (pool_BT[:, None] @ self.encoder(batch.ids_BT, batch.listener_BT))[:, 0]
+        states_BTD: Tensor = self.encoder(batch.ids_BT, batch.listener_BT)
+        return (pool_BT[:, None] @ states_BTD)[:, 0]

@@ -174,7 +174,7 @@ class State:
         replies_BD = self.tower([row.reply for row in rows])
         loss = info_nce(answer_BD, replies_BD, _equal(rows), self.settings.temperature)
         self.optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         torch.nn.utils.clip_grad_norm_(self.tower.parameters(), self.settings.clip)
         self.optimizer.step()
         with torch.no_grad():
