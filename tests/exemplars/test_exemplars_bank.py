@@ -55,7 +55,7 @@ def test_a_file_is_read_as_it_stands(bank_of):
     ],
 )
 def test_a_mistake_is_named_with_file_and_pair(bank_of, wrong, says):
-    with pytest.raises(BadFile, match="sad.toml") as caught:
+    with pytest.raises(BadFile, match=r"sad\.toml") as caught:
         bank_of(wrong)
     assert says in str(caught.value)
 
@@ -131,9 +131,8 @@ def test_messages_in_a_row_are_one_turn_and_short_or_unasked_replies_are_left_ou
     talk = dialogue(
         "l: Hello, how are you today?", "s: Hi.", "s: I ran a mile", "l: Oh", "s: Yes", "l: Good.", "l: I am glad."
     )
-    greeted, only = from_dialogues([talk], "toys"), None
-    pairs = list(greeted)
-    assert only is None and [p.reply for p in pairs] == ["Good. I am glad."]
+    pairs = list(from_dialogues([talk], "toys"))
+    assert [p.reply for p in pairs] == ["Good. I am glad."]
     assert pairs[0].context.turns[1].text == "Hi. I ran a mile"
 
 

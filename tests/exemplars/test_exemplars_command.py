@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from exemplars_toys import WordEncoder
 
 from empathia.cli import main
 from empathia.core.types import Context
 from empathia.exemplars import encoder, recall
-from exemplars_toys import WordEncoder
 
 
 @pytest.fixture
@@ -71,8 +71,8 @@ def test_mistakes_are_one_line_and_leave_nothing(words, capsys, tmp_path):
     assert not (words / "cache" / "banks").exists()
 
 
-def test_a_corpus_without_dialogues_is_refused(words, capsys, monkeypatch):
-    from empathia.corpora import CORPORA
-
-    monkeypatch.setattr(type(CORPORA["nrc"]), "load", lambda *_, **__: ["a word"])
-    assert "holds no dialogues" in refused(capsys, 2, "nrc-intensity" if "nrc" not in CORPORA else "nrc")
+def test_a_corpus_without_dialogues_is_refused(words, capsys, tmp_path, monkeypatch):
+    (tmp_path / "empathetic_intents").mkdir()
+    monkeypatch.setenv("EMPATHIA_DATA", str(tmp_path))
+    (tmp_path / "empathetic_intents" / "train.txt").write_text("27 <SEP> I cried all night.\n")
+    assert "holds no dialogues" in refused(capsys, 2, "empathetic-intents")

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from exemplars_toys import BANK, WordEncoder, pair
 
 from empathia.core.errors import BadFile, MissingFile
 from empathia.core.types import Context, Wish
@@ -16,7 +17,6 @@ from empathia.exemplars.measure import collapse, ranks, recall_at
 from empathia.exemplars.pairs import Bank, own_bank
 from empathia.exemplars.responder import NOTHING_NEAR
 from empathia.exemplars.tuning import floor_of, tune
-from exemplars_toys import BANK, WordEncoder, pair
 
 DOG = Context.of("my dog ran off")
 
