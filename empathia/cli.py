@@ -22,6 +22,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "score": ("score", "Score any system's replies.jsonl."),
     "export": ("export", "Write a small copy of a trained run."),
     "plot": ("plot", "Draw what a trained run has learned."),
+    "perceive": ("perceive", "Say what a message feels like, why, and what a reply to it does."),
+    "enrich": ("enrich", "Add to a corpus of dialogues all that perception sees."),
     "results": ("results", "Print the board: every recorded figure beside the published one."),
     "data": ("data", "List, fetch, count and show corpora."),
     "index": ("index", "Build a bank of exemplars from a corpus."),

@@ -22,6 +22,7 @@ from ..evaluation.report import by_metric, cell, interval, number, write_report
 
 if TYPE_CHECKING:
     from ..evaluation.comparison import SystemComparison
+    from ..evaluation.empathy import Reading
     from ..evaluation.similarity import Embed
 
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 @click.option("--out", type=click.Path(path_type=Path), help="Also write the scores to this JSON file.")
 @click.option("--out-dir", type=click.Path(path_type=Path), help="Write scores.json, .md, .tex and .png there.")
 @click.option("--no-embeddings", is_flag=True, help="Leave SES and REL out: faster, needs no weights.")
+@click.option("--empathy", is_flag=True, help="Also compare mechanisms and sentiment with the gold replies'.")
 @click.option("--bootstrap", default=1000, show_default=True, help="Resamples behind intervals and tests; 0: none.")
 @click.option("--record", "topic", metavar="TOPIC", help="Put the scores on the board under this topic.")
 @click.option("--name", help="The system's name on the board and in tables (one file only).")
@@ -41,6 +43,7 @@ def score(
     out: Path | None,
     out_dir: Path | None,
     no_embeddings: bool,
+    empathy: bool,
     bootstrap: int,
     topic: str | None,
     name: str | None,
@@ -56,6 +59,7 @@ def score(
       empathia score mime.jsonl moel.jsonl --out-dir report
       empathia score mime.jsonl --record empathetic-dialogues --conditions 'split:test|decoder:beam5'
       empathia score replies.jsonl --no-embeddings --json
+      empathia score replies.jsonl --empathy
     """
     from ..evaluation.comparison import NotAligned, compare_systems
     from ..evaluation.scorer import score_replies
@@ -66,7 +70,10 @@ def score(
         raise BadInput("--bootstrap cannot be negative")
     systems, sources = _read(files, name)
     embed = None if no_embeddings else encoder()
-    scores = {system: score_replies(replies, embed, bootstrap, conditions) for system, replies in systems.items()}
+    reading = reader() if empathy else None
+    scores = {
+        system: score_replies(replies, embed, bootstrap, conditions, reading) for system, replies in systems.items()
+    }
     comparisons: list[SystemComparison] = []
     if len(systems) > 1 and bootstrap:
         try:
@@ -115,6 +122,22 @@ def encoder() -> Embed:
     from ..text.sentence_encoder import load
 
     return Remembered(load(lambda line: click.echo(line, err=True)))
+
+
+def reader() -> Reading:
+    """Perception, as the empathy metrics ask for it."""
+    from ..evaluation.empathy import Reading
+    from ..perception import Perception
+    from ..perception.enrich import version_of
+    from ..perception.perception import levels
+    from ..perception.sentiment import sentiment
+
+    perception = Perception()
+    return Reading(
+        lambda contexts, replies: [levels(one) for one in perception.mechanisms(contexts, replies)],
+        sentiment,
+        f"perception-{version_of(perception.folder)}+vader",
+    )
 
 
 def print_scores(scores: Mapping[str, Sequence[Score]], comparisons: Sequence[SystemComparison]) -> None:

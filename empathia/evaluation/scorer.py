@@ -9,18 +9,23 @@ from ..core.replies import SystemReply
 from ..core.types import Score
 from .bleu import bleu, bleu_raw_reference
 from .distinct import distinct
+from .empathy import Reading, empathy
 from .similarity import Embed, Remembered, similarity
 from .variety import variety
 
 
 def score_replies(
-    replies: Sequence[SystemReply], embed: Embed | None = None, bootstrap: int = 1000, conditions: str = ""
+    replies: Sequence[SystemReply],
+    embed: Embed | None = None,
+    bootstrap: int = 1000,
+    conditions: str = "",
+    reading: Reading | None = None,
 ) -> list[Score]:
     """Every figure that needs only the texts.
 
-    BLEU and SES need the gold replies and are left out where a corpus has none; SES and REL need
-    `embed`. `bootstrap` is the number of resamples behind each 95 % interval, 0 for none; `conditions`
-    is what the caller knows and a signature should say (`split:test|decoder:beam5|seed:1`).
+    BLEU, SES and empathy need the gold replies and are left out where a corpus has none; SES and REL need
+    `embed`, empathy needs `reading`. `bootstrap` is the number of resamples behind each 95 % interval, 0 for
+    none; `conditions` is what the caller knows and a signature should say (`split:test|decoder:beam5|seed:1`).
     """
     if not replies:
         raise BadInput("no replies to score")
@@ -37,6 +42,8 @@ def score_replies(
         if gold is not None:
             scores.append(similarity("ses", texts, gold, embed, conditions, bootstrap))
         scores.append(similarity("rel", texts, [r.context.last for r in replies], embed, conditions, bootstrap))
+    if reading is not None and gold is not None:
+        scores += empathy([r.context for r in replies], texts, gold, reading, conditions, bootstrap)
     return scores
 
 

@@ -43,7 +43,8 @@ def fit_plan(folder: Path, perception: Perception, say: Callable[[str], None], c
         losses = [nll(check.states_ND @ w[:, :-1].T + w[:, -1], check.levels[name]) for w in found]
         weights = found[int(np.argmin(losses))]
         usual = np.broadcast_to(np.log(learn.levels[name].mean(0)), check.levels[name].shape)
-        say(f"plan: {name} {min(losses):.4f} nats on validation, guessing the usual {nll(usual, check.levels[name]):.4f}")
+        plain = nll(usual, check.levels[name])
+        say(f"plan: {name} {min(losses):.4f} nats on validation (always the usual: {plain:.4f})")
         tensors |= {
             f"heads.reply_{name}.pool.query": tensors["heads.reply.pool.query"],
             f"heads.reply_{name}.out.weight": weights[:, :-1].astype(np.float16),
