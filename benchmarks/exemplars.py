@@ -4,9 +4,9 @@
 
 Recall@1, 10 and 100 of the given reply among all listener replies of EmpatheticDialogues' test split, and collapse:
 how far what is found for a conversation of three turns or more is what is found for its first turn alone (LEMPEx' named
-weakness), beside the same for its last turn. Three encoders: the trained one if there is one, MiniLM as it comes turn by
-turn, and MiniLM on the joined text, as LEMPEx reads. `--limit` takes a random sample: fewer candidates, easier, never
-recorded. Needs EMPATHIA_DATA.
+weakness), beside the same for its last turn. Three encoders: the trained one if there is one, MiniLM as it comes turn
+by turn, and MiniLM on the joined text, as LEMPEx reads. `--limit` takes a random sample: fewer candidates,
+easier, never recorded. Needs EMPATHIA_DATA.
 """
 
 from __future__ import annotations
