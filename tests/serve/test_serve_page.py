@@ -27,7 +27,7 @@ from empathia.serve import Access, Limits, Services, Source
 pytestmark = pytest.mark.browser
 
 #: Seconds to wait for anything, on a machine that may be busy with training.
-PATIENCE = 60
+PATIENCE = 15
 LONELY = "My sister moved to Canada last week. The flat is so quiet now."
 BETTER = (
     "Mostly her laugh, I think. But today we cooked together over video, and for an hour it was as if she was here."
@@ -231,11 +231,12 @@ def test_the_conversation_is_exported_with_its_evidence(companion, open_house, v
 
 def test_a_script_in_a_reply_or_a_message_stays_text(companion, open_house, visit):
     page = visit(open_house(companion))
-    assert tell(page, f"script {EVIL}") == EVIL
+    evil = f"A script: {EVIL}"
+    assert tell(page, evil) == EVIL
     page.get_by_role("button", name="Why this reply").click()
     page.locator("[data-part=candidates] summary").click()
     assert EVIL in page.locator("[data-part=candidates]").inner_text()
-    assert said(page) == [f"script {EVIL}", EVIL] and page.title() == "empathia"
+    assert said(page) == [evil, EVIL] and page.title() == "empathia"
     assert page.locator("img, li script, li b, aside b b, aside script").count() == 0
 
 
@@ -260,7 +261,8 @@ def test_why_shows_all_there_is_for_the_reply_chosen(companion, open_house, visi
     assert page.locator(".turn mark").all_text_contents() == ["moved to Canada", "so quiet", "her laugh"]
     assert panel.locator("mark").all_text_contents() == ["moved to Canada", "so quiet", "her laugh"]
     plan = panel.locator("[data-part=plan] .bar").all_inner_texts()
-    assert [line.split()[0] for line in plan] == ["questioning", "acknowledging", "sympathizing", "Warmth", "Understanding", "Exploring"]  # fmt: skip
+    assert [line.split()[0] for line in plan[:3]] == ["questioning", "acknowledging", "sympathizing"]
+    assert [line.split()[0] for line in plan[3:]] == ["Warmth", "Understanding", "Exploring"]
     assert [line.split()[-1] for line in plan[3:]] == ["much", "some", "none"]
     assert "lonely · score 0.71 · ours" in panel.locator("[data-part=exemplars]").inner_text()
     assert "you may feel left behind" in panel.locator("[data-part=inferences]").inner_text()
@@ -280,7 +282,7 @@ def test_why_shows_all_there_is_for_the_reply_chosen(companion, open_house, visi
     assert page.locator(".turn mark").all_text_contents() == ["moved to Canada", "so quiet"]
     assert chart.locator("circle").first.get_attribute("class") == "point selected"
     panel.get_by_role("button", name="Close").click()
-    assert panel.count() == 0 and page.locator("mark").count() == 0
+    assert panel.count() == 0 and page.locator(".turn mark").count() == 0
 
     tell(page, "a bare word")
     page.get_by_role("button", name="Why this reply").last.click()
@@ -302,7 +304,7 @@ def test_an_intent_that_is_chosen_is_sent_and_obeyed(companion, open_house, visi
     page.get_by_label("Manner").select_option("steady")
     page.get_by_label("Seed").fill("7")
     page.get_by_label("Candidates").fill("3")
-    assert page.get_by_label("Compare with").count() == 0, "one model cannot be compared"
+    assert page.get_by_label("Compare with").is_hidden(), "one model cannot be compared"
     with page.expect_request("**/v1/reply") as sent:
         text = tell(page, LONELY)
     mechanisms = {"emotional_reaction": 2, "exploration": 0}
@@ -371,7 +373,7 @@ def test_two_models_are_compared_and_the_votes_reach_the_study(companion, mime, 
     main(["study", "votes", str(study), str(file)])
     main(["study", "votes", str(study), str(file)])  # twice adds nothing
     with sqlite3.connect(study / "study.sqlite") as db:
-        answers = db.execute("SELECT json_extract(value, '$.choice') FROM answers ORDER BY at").fetchall()
+        answers = db.execute("SELECT json_extract(value, '$.choice') FROM answers ORDER BY done").fetchall()
     assert answers == [("right",), ("tie",)]
 
 
@@ -403,7 +405,7 @@ def test_a_model_that_fails_leaves_the_other_to_go_on_with(companion, open_house
     tell(page, LONELY)
     page.get_by_role("button", name="Go on with A").wait_for()
     assert page.get_by_role("button", name="B is better").is_hidden()
-    assert "press Retry" in page.get_by_role("article", name="Reply B").inner_text()
+    assert "The reply broke off." in page.get_by_role("article", name="Reply B").inner_text()
     page.get_by_role("button", name="Go on with A").click()
     assert said(page)[1:] == [STORIES["sister"].answers[0]]
     assert page.get_by_role("button", name="Export 1 vote").count() == 0, "that was no vote"
@@ -444,7 +446,7 @@ def test_the_guards_text_is_shown_apart_once_and_with_its_lines(companion, mime,
 
 def test_a_key_is_asked_for_and_kept_for_the_tab(companion, open_house, visit):
     page = visit(open_house(companion, access=Access(keys=("sesame",))))
-    field = page.get_by_label("Key")
+    field = page.get_by_label("Key", exact=True)
     field.fill("simsalabim")
     page.keyboard.press("Enter")
     page.get_by_text("That key did not open it.").wait_for()
@@ -460,11 +462,11 @@ def test_a_key_is_asked_for_and_kept_for_the_tab(companion, open_house, visit):
 
 def test_without_a_key_the_page_says_what_is_needed(companion, open_house, visit):
     page = visit(open_house(companion, access=Access(keys=("sesame",))))
-    page.get_by_label("Key").wait_for()
+    page.get_by_label("Key", exact=True).wait_for()
     page.keyboard.press("Escape")
     page.get_by_text("This server answers only with its key.").wait_for()
     begin(page, LONELY)
-    page.get_by_label("Key").fill("sesame")
+    page.get_by_label("Key", exact=True).fill("sesame")
     page.keyboard.press("Enter")
     assert answered(page) == STORIES["sister"].answers[0]
     ready(page)
@@ -497,7 +499,7 @@ def test_a_server_without_any_model_says_so(open_house, visit):
     page = visit(open_house(Services({"companion": Source(load)}, country="US")))
     page.get_by_text("has no model to answer with").wait_for()
     begin(page, LONELY)
-    page.get_by_text("tell whoever runs this server").wait_for()
+    page.locator(".note", has_text="Please tell whoever runs it.").wait_for()
 
 
 def test_a_full_queue_is_explained_and_retry_works(companion, open_house, visit):
@@ -507,7 +509,7 @@ def test_a_full_queue_is_explained_and_retry_works(companion, open_house, visit)
     begin(first, LONELY)
     seen(first, "document.querySelector('.listener .words')?.textContent.length > 3")
     begin(second, BETTER)
-    problem = second.get_by_text("Many people are being answered just now.")
+    problem = second.locator(".note", has_text="Many people are being answered just now.")
     problem.wait_for()
     assert "press Retry in" in problem.inner_text() and "second" in problem.inner_text()
     companion.gate.set()
@@ -522,21 +524,23 @@ def test_a_reply_that_breaks_off_and_a_server_that_goes_away(companion, open_hou
         page = visit(house)
         ready(page)
         assert tell(page, LONELY) == "You said"
-        assert "press Retry" in page.locator(".note:visible").inner_text()
+        assert "The reply broke off." in page.locator(".note:visible").inner_text()
     begin(page, "Are you there?")
-    page.get_by_text("The server cannot be reached.").wait_for()
+    page.locator(".note", has_text="The server cannot be reached.").wait_for()
 
 
 # ── for everyone ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
+def focused(page: Any) -> str:
+    here = "document.activeElement"
+    return page.evaluate(f"({here}.getAttribute('aria-label') ?? {here}.textContent).trim()")
+
+
 def tab_to(page: Any, name: str) -> None:
     for _ in range(30):
         page.keyboard.press("Tab")
-        found = page.evaluate(
-            "(document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent).trim()"
-        )
-        if found.startswith(name):
+        if page.evaluate("document.activeElement !== document.body") and focused(page).startswith(name):
             return
     raise AssertionError(f"{name} cannot be reached by Tab")
 
@@ -547,6 +551,7 @@ def test_everything_works_by_keyboard_alone(companion, open_house, visit):
     page.evaluate("document.activeElement.blur()")
     tab_to(page, "Go to your message")
     page.keyboard.press("Enter")
+    seen(page, "document.activeElement.id === 'words'")
     page.keyboard.type("I passed")
     page.keyboard.press("Shift+Enter")
     page.keyboard.type("my exam")
@@ -569,10 +574,10 @@ def test_everything_works_by_keyboard_alone(companion, open_house, visit):
     assert page.get_by_role("row").count() == 4
     page.keyboard.press("Escape")
     assert page.get_by_role("complementary").count() == 0
-    assert page.evaluate("document.activeElement.textContent") == "Why this reply", "focus comes back"
+    assert focused(page) == "Why this reply", "focus comes back"
     tab_to(page, "Retry")
     page.keyboard.press("Space")
-    assert answered(page).startswith("That quiet") or answered(page)
+    assert answered(page).startswith(STORIES["sister"].answers[0])
     page.evaluate("document.activeElement.blur()")
     tab_to(page, "How to answer")
     page.keyboard.press("Enter")
@@ -595,7 +600,8 @@ def test_landmarks_and_names(companion, mime, open_house, visit):
     for role in ("banner", "main", "complementary"):
         assert page.get_by_role(role).count() == 1
     nameless = """[...document.querySelectorAll('button, select, input, textarea')].filter(node => !(
-        node.getAttribute('aria-label') || node.textContent.trim() && node.tagName === 'BUTTON' || node.labels?.length))"""
+        node.getAttribute('aria-label') || node.tagName === 'BUTTON' && node.textContent.trim() ||
+        node.labels?.length))"""
     assert page.evaluate(f"{nameless}.map(node => node.outerHTML)") == []
     assert page.locator("#spoken").get_attribute("aria-live") == "polite"
     faint = page.evaluate(CONTRAST)
@@ -624,7 +630,8 @@ CONTRAST = """(() => {
     if (!text || !node.checkVisibility() || node.disabled || node.closest('.visually-hidden, svg')) continue;
     const ground = behind(node);
     const [a, b] = [paint(ground), paint([...ground, getComputedStyle(node).color])].sort();
-    if ((b + .05) / (a + .05) < 4.5) faint.push(`${node.textContent.slice(0, 40)} ${((b + .05) / (a + .05)).toFixed(2)}`);
+    const contrast = (b + .05) / (a + .05);
+    if (contrast < 4.5) faint.push(`${node.textContent.slice(0, 40)} ${contrast.toFixed(2)}`);
   }
   return faint;
 })()"""
@@ -636,8 +643,10 @@ def test_the_phone_has_everything_and_no_sideways_scrolling(companion, mime, ope
 
     def fits() -> None:
         assert page.evaluate("document.documentElement.scrollWidth") == 360
-        wide = "[...document.querySelectorAll('body *')].filter(n => n.checkVisibility() && !n.closest('.visually-hidden, .scroll'))"
-        assert page.evaluate(f"Math.max(...{wide}.map(n => n.getBoundingClientRect().right))") <= 360
+        edge = """Math.max(...[...document.querySelectorAll('body *')]
+            .filter(node => node.checkVisibility() && !node.closest('.visually-hidden, .scroll'))
+            .map(node => node.getBoundingClientRect().right))"""
+        assert page.evaluate(edge) <= 360
 
     fits()
     tell(page, LONELY)

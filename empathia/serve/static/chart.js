@@ -3,14 +3,14 @@
 import { svg } from "./dom.js";
 import { percent } from "./evidence.js";
 
-const WIDTH = 320, HEIGHT = 150, LEFT = 44, RIGHT = 34, TOP = 14, BOTTOM = 98;
-export const SHOWN = 6; // points that fit, with their names
+const WIDTH = 320, HEIGHT = 150, LEFT = 36, SIDE = 34, TOP = 14, BOTTOM = 98;
+const SHOWN = 6; // points that fit, with their names
 
 // points: [{number, emotion, polarity, selected}]
 export function feelingChart(points) {
   const last = points.slice(-SHOWN);
-  const step = (WIDTH - LEFT - RIGHT) / Math.max(1, SHOWN - 1);
-  const x = (i) => LEFT + 20 + i * (step - 4);
+  const step = (WIDTH - LEFT - 2 * SIDE) / (Math.max(last.length, 4) - 1);
+  const x = (i) => LEFT + SIDE + i * step;
   const y = (polarity) => BOTTOM - polarity * (BOTTOM - TOP);
   const line = (y1, kind) => svg("line", { class: kind, x1: LEFT, x2: WIDTH, y1, y2: y1 });
   const label = (text, attributes) => svg("text", attributes, text);

@@ -1,6 +1,6 @@
 // The conversation, in this page's memory only.
 //
-// A turn is {role: "user", text} or {role: "assistant", answers, chosen, vote}. An answer is one try of one model; two
+// A turn is {role: "user", text} or {role: "assistant", answers, chosen, blind, vote}. An answer is one try of one model; two
 // models compared give a turn with two answers, of which one is chosen by the vote. An answer's `context` are the turns
 // it answers: the turn numbers of its evidence count these.
 
@@ -14,12 +14,12 @@ export class Conversation {
   }
 
   // A turn for what these models will say; [name, …] in the order shown.
-  answer(models, wish) {
+  answer(models, wish, blind) {
     const context = this.turns.filter((turn) => wordsOf(turn));
     const answers = models.map((model) => (
       { model, wish, context, text: "", state: "waiting", reply: null, problem: null }
     ));
-    const turn = { role: "assistant", answers, chosen: answers.length === 1 ? 0 : null, vote: null };
+    const turn = { role: "assistant", answers, chosen: answers.length === 1 ? 0 : null, blind, vote: null };
     this.turns.push(turn);
     return turn;
   }
@@ -41,7 +41,7 @@ export class Conversation {
       exported: new Date().toISOString(),
       turns: this.turns.map((turn) => turn.role === "user"
         ? { role: "user", content: turn.text }
-        : { role: "assistant", content: wordsOf(turn), chosen: turn.chosen, answers: turn.answers.map(plainAnswer) }),
+        : { role: "assistant", content: wordsOf(turn), chosen: turn.chosen, blind: turn.blind, answers: turn.answers.map(plainAnswer) }),
       votes,
     };
   }

@@ -21,7 +21,8 @@ export function heardView(turn, on) {
   return { turn, node, draw };
 }
 
-// What a model answered, or two models side by side until one reply is preferred.
+// What a model answered, or two models side by side until one reply is preferred. While it is blind which is which, the
+// why is kept back too: evidence would tell.
 export function answeredView(turn, on) {
   const node = el("li", { class: "turn listener" });
   let shown = null;
@@ -47,7 +48,7 @@ function singleView(turn, on) {
   const node = el("div", {}, el("span", { class: "visually-hidden" }, "empathia: "), bubble.node, voteNote(turn));
   const draw = (state) => {
     bubble.draw(state);
-    retry.hidden = !state.last || state.busy;
+    retry.hidden = !state.last || state.busy || isGuarded(answer);
     bubble.under.hidden = retry.hidden && bubble.why.hidden;
   };
   return { node, draw };
@@ -64,7 +65,7 @@ function voteNote(turn) {
 function pairView(turn, on) {
   const cards = turn.answers.map((answer, side) => {
     const bubble = bubbleView(answer, on);
-    const name = el("h3", {}, `Reply ${SIDES[side]}`, on.blind(turn) ? null : el("span", { class: "model" }, ` ${answer.model}`));
+    const name = el("h3", {}, `Reply ${SIDES[side]}`, turn.blind ? null : el("span", { class: "model" }, ` ${answer.model}`));
     return { bubble, node: el("article", { class: "card", "aria-label": `Reply ${SIDES[side]}` }, name, bubble.node) };
   });
   const choices = [[0, "A is better"], [null, "About the same"], [1, "B is better"]];
@@ -75,7 +76,7 @@ function pairView(turn, on) {
   const group = el("div", { class: "choices", role: "group", "aria-labelledby": "question" }, ...votes, ...alone, retry);
   const node = el("div", {}, el("div", { class: "pair" }, ...cards.map((card) => card.node)), question, group);
   const draw = (state) => {
-    for (const { bubble } of cards) bubble.draw(state);
+    for (const { bubble } of cards) bubble.draw({ ...state, secret: turn.blind });
     const done = turn.answers.map((answer) => answer.state === "done");
     const comparable = done.every(Boolean);
     const settled = !turn.answers.some(isBusy);
@@ -99,7 +100,7 @@ function bubbleView(answer, on) {
   const under = el("p", { class: "under" }, why);
   const bubble = el("div", { class: "bubble", click: () => getSelection().isCollapsed && !why.hidden && on.select(answer) },
     origin, words, dots, note, reminder);
-  const draw = ({ selected }) => {
+  const draw = ({ selected, secret = false }) => {
     words.textContent = answer.text;
     words.hidden = !answer.text;
     dots.hidden = answer.state !== "waiting";
@@ -108,7 +109,7 @@ function bubbleView(answer, on) {
     reminder.textContent = reminderOf(answer);
     reminder.hidden = !reminder.textContent;
     origin.hidden = !isGuarded(answer);
-    why.hidden = answer.state !== "done";
+    why.hidden = secret || answer.state !== "done";
     why.setAttribute("aria-pressed", String(selected === answer));
     bubble.classList.toggle("guarded", isGuarded(answer));
     bubble.classList.toggle("selected", selected === answer);

@@ -1,7 +1,7 @@
 // The page: joins the conversation, its bubbles, the controls, the why panel and the server.
 
 import { Controls } from "./controls.js";
-import { Conversation, isBusy, isGuarded, write } from "./conversation.js";
+import { Conversation, isGuarded, write } from "./conversation.js";
 import { byId, download, el } from "./dom.js";
 import { spansIn } from "./evidence.js";
 import { askKey } from "./keydialog.js";
@@ -29,12 +29,15 @@ let taxonomy = { positive: [] };
 let selected = null; // the answer that the why panel explains
 let writing = null; // AbortController while something is being written
 let editing = false;
+let following = true; // the end of the talk stays in sight until someone scrolls up
 
 // ── saying and hearing ─────────────────────────────────────────────────────────────────────────────────────────
 
 async function send() {
   const text = words.value.trim();
-  if (!text || writing || undecided()) return;
+  if (!text || writing) return;
+  if (undecided()) return notice("Please choose the better reply first.");
+  if (!controls.models.length) begin();
   if (editing) conversation.backTo(conversation.lastHeard, false);
   edit(false);
   words.value = "";
@@ -47,21 +50,21 @@ async function send() {
 // Has the last message answered, by one model or by two.
 async function respond(wish) {
   const models = controls.asked;
-  if (models.length === 2 && controls.blind && Math.random() < 0.5) models.reverse();
+  const blind = models.length === 2 && controls.blind;
+  if (blind && Math.random() < 0.5) models.reverse();
   conversation.backTo(conversation.lastHeard, true);
-  const turn = conversation.answer(models, wish);
-  turn.blind = models.length === 2 && controls.blind;
+  const turn = conversation.answer(models, wish, blind);
   writing = new AbortController();
   const { signal } = writing;
+  following = true;
   draw();
-  toEnd();
   say("empathia is writing.");
   await Promise.all(turn.answers.map((answer) => write(answer, server, signal, () => drawTurn(turn))));
-  if (signal.reason === "reset") return;
+  if (signal !== writing?.signal) return; // a new conversation has begun
   writing = null;
   settleGuarded(turn);
   const done = turn.answers.find((answer) => answer.state === "done");
-  if (done) selected = done;
+  if (done && !(turn.blind && undecided())) selected = done;
   draw();
   say(turn.answers.map((answer) => [answer.text, answer.problem].filter(Boolean).join(" ")).join(" — "));
 }
@@ -99,6 +102,7 @@ function edit(on) {
 const undecided = () => !editing && conversation.turns.at(-1)?.chosen === null;
 
 function vote(turn, better) {
+  notice();
   turn.vote = voteOn(turn, better);
   votes.push(turn.vote);
   settle(turn, better ?? 0);
@@ -115,7 +119,7 @@ function settle(turn, side) {
 
 function reset() {
   const before = conversation;
-  writing?.abort("reset");
+  writing?.abort();
   writing = null;
   conversation = new Conversation();
   selected = null;
@@ -166,7 +170,7 @@ function select(answer) {
 
 // ── drawing ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-const on = { edit: () => edit(true), retry, vote, settle, select, why: (answer) => { selected = answer; openWhy(true); }, blind: (turn) => turn.blind };
+const on = { edit: () => edit(true), retry, vote, settle, select, why: (answer) => { selected = answer; openWhy(true); } };
 
 // Everything but the words that are just coming.
 function draw() {
@@ -180,7 +184,6 @@ function draw() {
   byId("reset").disabled = byId("export").disabled = turns.length === 0;
   byId("send").hidden = Boolean(writing);
   byId("stop").hidden = !writing;
-  byId("send").disabled = undecided();
   words.placeholder = undecided() ? "Choose the better reply first" : turns.length ? "Write your answer…" : "Write what you feel…";
   byId("export-votes").hidden = votes.length === 0;
   byId("export-votes").textContent = `Export ${votes.length} ${votes.length === 1 ? "vote" : "votes"}`;
@@ -191,15 +194,14 @@ function drawTurn(turn) {
   const { turns } = conversation;
   const view = views.find((one) => one.turn === turn);
   if (!view) return;
-  const followed = talk.scrollHeight - talk.scrollTop - talk.clientHeight < 80;
   const last = turn === (turn.role === "user" ? conversation.lastHeard : turns.at(-1));
   const place = selected && isOpen() ? selected.context.indexOf(turn) : -1;
   view.draw({
-    last, selected, busy: Boolean(writing) || editing,
+    last, selected: isOpen() ? selected : null, busy: Boolean(writing) || editing,
     spans: turn.role === "user" ? spansIn(place, selected?.reply.evidence?.cause_words) : [],
   });
   view.node.classList.toggle("put-aside", editing && turns.indexOf(turn) >= turns.indexOf(conversation.lastHeard));
-  if (followed && turn.answers?.some(isBusy)) toEnd();
+  if (following) toEnd();
 }
 
 function drawWhy() {
@@ -240,6 +242,7 @@ words.addEventListener("keydown", (event) => {
   send();
 });
 words.addEventListener("input", grow);
+talk.addEventListener("scroll", () => (following = talk.scrollHeight - talk.scrollTop - talk.clientHeight < 80));
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || byId("key-dialog").open) return;
   if (writing) stop();
@@ -259,10 +262,10 @@ async function begin() {
   draw();
   try {
     const health = await server.ready();
-    if (health.keeps_conversations) byId("kept").textContent = byId("kept").dataset.else;
+    document.body.toggleAttribute("data-keeps", health.keeps_conversations === true);
     const [labels, models] = await Promise.all([server.get("/v1/taxonomy"), server.get("/v1/models")]);
     taxonomy = labels;
-    controls.offer(taxonomy, models.data);
+    if (!controls.models.length) controls.offer(taxonomy, models.data);
   } catch (error) {
     notice(kindly(error));
   }

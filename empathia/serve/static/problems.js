@@ -3,7 +3,7 @@
 export class Problem extends Error {
   constructor(status, { message = "", code = null } = {}, wait = null) {
     super(message);
-    this.status = status; // of the response; 0: it ended early
+    this.status = status; // of the response; 0: a reply broke off
     this.code = code;
     this.wait = wait; // seconds, if the server named them
   }
@@ -19,15 +19,16 @@ export function kindly(error) {
   if (!(error instanceof Problem)) {
     return "The server cannot be reached. Please check that it is still running, then press Retry.";
   }
-  const said = error.message ? `${error.message.replace(/[.!]?\s*$/, "")}. ` : "";
-  if (error.code === "no_model") return `${said}Please tell whoever runs this server.`;
-  if (error.status === 503 || error.status === 429) {
-    const when = error.wait ? `in ${error.wait} ${error.wait === 1 ? "second" : "seconds"}` : "in a moment";
-    const why = error.status === 503 ? "Many people are being answered just now." : "That was a little fast.";
+  const { status, code, message, wait } = error;
+  if (code === "no_model") return "The server has no model to answer with. Please tell whoever runs it.";
+  if (status === 503 || status === 429) {
+    const why = status === 503 ? "Many people are being answered just now." : "That was a little fast for this server.";
+    const when = wait ? `in ${wait} ${wait === 1 ? "second" : "seconds"}` : "in a moment";
     return `${why} Nothing is lost: please press Retry ${when}.`;
   }
-  if (error.status === 413) return `${said || "That is too long for this server. "}Please edit your message, or start over.`;
-  if (error.status >= 500) return `${said || "Something went wrong on the server. "}Please press Retry.`;
-  if (error.status === 0) return `${said || "The reply broke off. "}Press Retry for another one.`;
-  return `${said || "The server did not understand. "}Please edit your message or change how to answer.`;
+  if (status === 401) return "This server answers only with its key. Please send again and type it.";
+  if (status === 504) return "It took too long. Please press Retry, or ask another model.";
+  if (status >= 500) return "Something went wrong on the server. Please press Retry.";
+  if (status === 0) return "The reply broke off. Press Retry for another one.";
+  return `The server could not use this: ${message || status}. Please edit your message, or change how to answer.`;
 }

@@ -15,8 +15,9 @@ export class Server {
   // Resolves once the server can answer, with what it says of itself.
   async ready(signal) {
     for (;;) {
-      const response = await fetch("/health", { signal, cache: "no-store" }).catch(unlessStopped);
-      const health = await response?.json().catch(unlessStopped);
+      const response = await fetch("/health", { signal, cache: "no-store" }).catch(() => null);
+      const health = await response?.json().catch(() => null);
+      signal?.throwIfAborted();
       this.waiting(response?.ok ? null : !response ? "away" : health?.error?.code === "loading" ? "loading" : "broken");
       if (response?.ok) return health;
       await pause(PAUSE, signal);
@@ -62,15 +63,10 @@ export class Server {
   }
 }
 
-function unlessStopped(error) {
-  if (error.name === "AbortError") throw error;
-  return null;
-}
-
 function pause(milliseconds, signal) {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, milliseconds);
-    signal?.addEventListener("abort", () => { clearTimeout(timer); reject(signal.reason); }, { once: true });
+  return new Promise((resolve) => {
+    setTimeout(resolve, milliseconds);
+    signal?.addEventListener("abort", resolve, { once: true });
   });
 }
 

@@ -16,12 +16,12 @@ export function whyParts(answer, turns, positive) {
   }
   const evidence = reply.evidence ?? {};
   return [
-    part("feeling", "What it felt in your words", feeling(answer, evidence, turns, positive)),
+    part("feeling", "The feeling in your words", feeling(answer, evidence, turns, positive)),
     part("causes", "The words that mattered", causes(context, evidence)),
     part("plan", "How it meant to answer", plan(evidence, wish)),
     part("exemplars", "Replies from similar moments", exemplars(evidence.exemplars)),
     part("inferences", "What it guessed around it", inferences(evidence.inferences)),
-    part("candidates", "What it weighed", candidates(reply)),
+    part("candidates", "What it weighed", candidates(answer)),
     part("timings", "How long it took", timings(reply.timings)),
     el("p", { class: "plain" }, `Answered by ${reply.model ?? answer.model}.`),
   ].filter(Boolean);
@@ -95,11 +95,11 @@ function inferences(found) {
       one.score == null ? null : el("span", { class: "small" }, ` ${one.score.toFixed(2)}`))))];
 }
 
-function candidates(reply) {
+function candidates({ reply, text }) {
   const found = reply.candidates ?? [];
   if (!found.length) return [];
   const names = [...new Set(found.flatMap((one) => Object.keys(one.scores ?? {})))];
-  const chosen = found.findIndex((one) => one.text.trim() === reply.text.trim());
+  const chosen = found.findIndex((one) => one.text.trim() === text.trim());
   const head = el("tr", {}, el("th", { scope: "col" }, "Candidate"), names.map((name) => el("th", { scope: "col" }, name.replaceAll("_", " "))));
   const rows = found.map((one, i) => el("tr", { class: i === chosen ? "chosen" : null },
     el("td", { class: "words", dir: "auto" }, i === chosen ? el("b", { class: "tag" }, "chosen") : null, one.text),
@@ -112,5 +112,5 @@ function timings(stages) {
   const entries = Object.entries(stages ?? {});
   if (!entries.length) return [];
   return [el("dl", { class: "timings" }, entries.map(([stage, seconds]) =>
-    el("div", {}, el("dt", {}, stage.replaceAll("_", " ")), el("dd", {}, `${seconds.toFixed(2)} s`))))];
+    el("div", {}, el("dt", {}, stage.replaceAll("_", " ")), el("dd", {}, seconds == null ? "–" : `${seconds.toFixed(2)} s`))))];
 }
