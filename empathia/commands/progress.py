@@ -23,3 +23,8 @@ def counting(what: str, total: int) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task(what, total=total)
         yield lambda n: bar.update(task, advance=n)
+
+
+def announce(line: str) -> None:
+    """One line on standard error: something is fetched or made, once."""
+    Console(stderr=True, highlight=False).print(line, style="dim")

@@ -12,9 +12,16 @@ from ..core.errors import BadInput
 
 @click.command()
 @click.argument("messages", nargs=-1)
-@click.option("--model", "name", help="A trained run's name or folder (default: the best at hand).")
-@click.option("--decoder", help="How to search, e.g. greedy, beam5, nucleus0.9.")
-@click.option("--stochastic", is_flag=True, help="Draw latent variables (MIME) instead of taking their means.")
+@click.option(
+    "--model", "name", help="empathia (default), retrieval, a trained run, a .gguf file, a folder, an address."
+)
+@click.option("--decoder", help="How a trained run searches, e.g. greedy, beam5, nucleus0.9.")
+@click.option("--intent", help="What the reply should do, e.g. questioning, consoling.")
+@click.option("--emotion", help="What the reply should sound like, e.g. hopeful.")
+@click.option("--candidates", type=click.IntRange(1, 16), help="Replies to weigh before one is chosen (default: 4).")
+@click.option(
+    "--stochastic", is_flag=True, help="Draw the plan, or MIME's latent variables, instead of taking the likeliest."
+)
 @click.option("--seed", type=int, help="Same seed, same reply.")
 @click.option("--why", is_flag=True, help="Also show the emotion seen and the other candidates.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON with all evidence, for programs.")
@@ -23,6 +30,9 @@ def reply(
     messages: tuple[str, ...],
     name: str | None,
     decoder: str | None,
+    intent: str | None,
+    emotion: str | None,
+    candidates: int | None,
     stochastic: bool,
     seed: int | None,
     why: bool,
@@ -36,10 +46,12 @@ def reply(
     Examples:
       empathia reply "I lost my job today."
       empathia reply "I lost my job today." "Oh no, what happened?" "They closed the shop." --why
+      empathia reply "I lost my job today." --intent questioning
       echo "My son graduated!" | empathia reply --json
     """
     from ..core.types import Context, Reply, Wish
     from ..guard import Guard
+    from .progress import announce
     from .responders import responder_of
     from .why import print_guard, print_why
 
@@ -51,7 +63,8 @@ def reply(
     if verdict.answer:  # fixed text; no model is loaded or asked
         found = Reply(verdict.answer)
     else:
-        found = responder_of(name, decoder).reply(context, Wish(stochastic=stochastic, seed=seed))
+        wish = Wish(intent=intent, emotion=emotion, stochastic=stochastic, seed=seed, candidates=candidates)
+        found = responder_of(name, decoder, announce).reply(context, wish)
     if as_json:
         click.echo(json.dumps(found.as_dict() | {"guard": verdict.as_dict()}, ensure_ascii=False, indent=2))
         return

@@ -2,22 +2,50 @@
 
 from __future__ import annotations
 
-from ..core.errors import MissingFile
+from collections.abc import Callable
+from pathlib import Path
+
 from ..core.types import Responder
 
-#: the runs to talk to when none is named, best first
-PREFERRED = ("mime", "moel", "multi_trs", "transformer")
+#: the companion's own name
+COMPANION = "empathia"
+RETRIEVAL = "retrieval"
 
 
-def responder_of(name: str | None, decoder: str | None = None) -> Responder:
-    """A trained run by name or path; without a name, the best that is there."""
+def responder_of(
+    name: str | None, decoder: str | None = None, announce: Callable[[str], None] | None = None
+) -> Responder:
+    """The companion, by default; the companion on another language model (a GGUF file, a transformers folder, an
+    address); `retrieval`; or a trained run by name or path."""
+    if name is None or name == COMPANION or names_language_model(name):
+        return companion_of(None if name == COMPANION else name, announce)
+    if name == RETRIEVAL:
+        return retrieval(announce)
     from ..training.responder import RunResponder
-    from ..training.run import open_run, trained_runs
+    from ..training.run import open_run
     from .decoders import decoding_of
 
-    if name is None:
-        there = trained_runs()
-        name = next((n for n in PREFERRED if n in there), min(there, default=None))
-        if name is None:
-            raise MissingFile("nothing to talk to yet", "train a system with: empathia train recipes/mime.toml")
     return RunResponder(open_run(name), decoding_of(decoder) if decoder else None)
+
+
+def names_language_model(name: str) -> bool:
+    """An address, a GGUF file, or a folder that holds no run of ours but a model of `transformers`."""
+    return name.startswith(("http://", "https://")) or name.endswith(".gguf") or (Path(name) / "config.json").is_file()
+
+
+def companion_of(model: str | None, announce: Callable[[str], None] | None = None) -> Responder:
+    from ..companion import Companion
+    from ..guard import Guard
+
+    guard = Guard()
+    return Companion(model, announce=announce, unsafe=lambda text: guard.read(text) is not None)
+
+
+def retrieval(announce: Callable[[str], None] | None = None) -> Responder:
+    from ..exemplars import RetrievalResponder, recall
+    from ..perception import load
+
+    perception = load()
+    return RetrievalResponder(
+        recall(announce=announce), lambda context: perception.contexts([context])[0].emotion or {}
+    )

@@ -11,19 +11,29 @@ from ..guard.types import Verdict
 
 
 def print_why(reply: Reply, console: Console | None = None) -> None:
-    """The emotions seen as bars, then the candidates with their scores."""
+    """The emotions seen as bars, the plan, what was recalled and known, then the candidates with their scores."""
     console = console or Console()
-    if reply.evidence.emotion:
+    seen = reply.evidence
+    if seen.emotion:
         table = Table(box=None, show_header=False, padding=(0, 1))
-        likeliest = sorted(reply.evidence.emotion.items(), key=lambda pair: -pair[1])[:5]
+        likeliest = sorted(seen.emotion.items(), key=lambda pair: -pair[1])[:5]
         for emotion, probability in likeliest:
             table.add_row(emotion, Text("█" * max(1, round(30 * probability)), style="cyan"), f"{probability:.0%}")
-        if reply.evidence.polarity is not None:
-            table.add_row("feels good", "", f"{reply.evidence.polarity:.0%}")
+        if seen.polarity is not None:
+            table.add_row("feels good", "", f"{seen.polarity:.0%}")
         console.print(table)
+    if seen.intent:
+        likely = sorted(seen.intent.items(), key=lambda pair: -pair[1])[:3]
+        levels = [f"{name.replace('_', ' ')} {level:.1f}" for name, level in (seen.mechanisms or {}).items()]
+        plan = ", ".join([f"{label} {p:.0%}" for label, p in likely] + levels)
+        console.print(Text.assemble(("plan  ", "bold"), plan))
+    for exemplar in seen.exemplars or ():
+        console.print(Text.assemble(("like  ", "bold"), exemplar.reply, (f"  ({exemplar.score:.2f})", "dim")))
+    for inference in seen.inferences or ():
+        console.print(Text.assemble(("knows ", "bold"), f"{inference.relation} {inference.text}"))
     for candidate in reply.candidates:
         scores = ", ".join(f"{name.replace('_', ' ')} {value:.2f}" for name, value in candidate.scores.items())
-        console.print(Text(f"  {candidate.text}"), Text(f"({scores})", style="dim"))
+        console.print(Text(f"  {candidate.text}"), Text(f"({scores})" if scores else "", style="dim"))
     if reply.timings:
         spent = ", ".join(f"{stage} {1000 * seconds:.0f} ms" for stage, seconds in reply.timings.items())
         console.print(Text(spent, style="dim"))

@@ -1,0 +1,112 @@
+"""Which of several candidates to say. Every reason is a number from about −1 to 1, and stays with the candidate.
+
+relevance    cosine of where the context's replies lie and the reply, by the bi-encoder
+plan         probability of the planned label in the reply, by perception
+mechanisms   share of planned mechanisms that the reply shows as planned
+fluency      the language model's own mean log-probability per token, / 4
+generic      how common its sentences are in training (negative weight)
+echo         share of its word pairs that the user, or an earlier reply, just said (negative weight)
+length       distance from a natural length (negative weight)
+unsafe       1 if it must not be said (it then is never chosen)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
+
+from ..core.types import Candidate, Context
+from .plan import Plan
+
+#: words of a natural reply
+SHORT, LONG = 5, 32
+_WORD = re.compile(r"[\w']+")
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Tuned on validation (benchmarks/companion.py --tune)."""
+
+    relevance: float = 1.0
+    plan: float = 0.5
+    mechanisms: float = 0.1
+    fluency: float = 0.3
+    generic: float = -0.4
+    echo: float = -0.5
+    length: float = -0.5
+    unsafe: float = -100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """Who says what of replies; whoever is missing is not asked."""
+
+    relevance: Callable[[Context, Sequence[str]], Sequence[float]] | None = None
+    labels: Callable[[Sequence[str]], Sequence[Mapping[str, float]]] | None = None
+    mechanisms: Callable[[Context, Sequence[str]], Sequence[Mapping[str, int]]] | None = None
+    generic: Callable[[str], float] | None = None
+    unsafe: Callable[[str], bool] | None = None
+
+
+def ranked(
+    context: Context,
+    texts: Sequence[str],
+    fluency: Sequence[float | None],
+    plan: Plan,
+    judges: Judges,
+    weights: Weights,
+) -> list[Candidate]:
+    """Candidates with their scores, best first; equal texts are one."""
+    places = {text.casefold(): i for i, text in reversed(list(enumerate(texts))) if text.strip()}
+    kept = sorted(places.values())
+    replies = [texts[i] for i in kept]
+    if not replies:
+        return []
+    scores: list[dict[str, float]] = [{} for _ in replies]
+
+    def put(name: str, values: Sequence[float]) -> None:
+        for score, value in zip(scores, values, strict=True):
+            score[name] = float(value)
+
+    if judges.relevance:
+        put("relevance", judges.relevance(context, replies))
+    if judges.labels and plan.label:
+        put("plan", [found.get(plan.label, 0.0) for found in judges.labels(replies)])
+    if judges.mechanisms and plan.mechanisms:
+        wanted = plan.mechanisms.items()
+        shown = judges.mechanisms(context, replies)
+        put("mechanisms", [sum((s[n] > 0) == (v > 0) for n, v in wanted) / len(wanted) for s in shown])
+    if all(fluency[i] is not None for i in kept):
+        put("fluency", [(fluency[i] or 0.0) / 4 for i in kept])
+    if judges.generic:
+        put("generic", [judges.generic(reply) / 10 for reply in replies])
+    put("echo", [echo(reply, context) for reply in replies])
+    put("length", [off_length(reply) for reply in replies])
+    if judges.unsafe:
+        put("unsafe", [judges.unsafe(reply) for reply in replies])
+    weight = {f.name: getattr(weights, f.name) for f in fields(weights)}
+    if plan.asked:
+        weight["plan"] = 2 * weight["plan"] + 1  # what the caller asked for comes first
+    for score in scores:
+        score["total"] = sum(weight[name] * value for name, value in score.items())
+    order = sorted(range(len(replies)), key=lambda i: -scores[i]["total"])
+    return [Candidate(replies[i], scores[i]) for i in order]
+
+
+def echo(reply: str, context: Context) -> float:
+    """Share of the reply's word pairs that stand in the context's last turns."""
+    own = _pairs(reply)
+    said = set().union(*(_pairs(turn.text) for turn in context.turns[-3:]))
+    return len(own & said) / len(own) if own else 0.0
+
+
+def off_length(reply: str) -> float:
+    words = len(_WORD.findall(reply))
+    return max(0.0, (SHORT - words) / SHORT, min(1.0, (words - LONG) / LONG))
+
+
+def _pairs(text: str) -> set[tuple[str, str]]:
+    words = _WORD.findall(text.lower())
+    return set(pairwise(words))

@@ -1,0 +1,55 @@
+"""How to answer, decided before a word is written: an emotion or intent (MEED2) and communication mechanisms (IMAGINE).
+
+Perception says what a listener would likely do next. The likeliest is taken, or, when the reply may be stochastic,
+one of the likely ones is drawn (MIME's idea: several ways to answer are right). A caller's wish overrides any part.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..core.taxonomy import EMOTIONS, EMOTIONS_AND_INTENTS, LEVELS, MECHANISMS, checked
+from ..core.types import Evidence, Wish
+
+#: what is drawn from: the likeliest labels that hold this much probability
+MASS = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    label: str | None = None  # one of the 41
+    mechanisms: Mapping[str, int] | None = None
+    asked: bool = False  # the label is the caller's
+
+
+def plan(evidence: Evidence, wish: Wish, chance: random.Random) -> Plan:
+    asked = wish.intent or wish.emotion
+    if wish.intent:
+        label: str | None = checked(wish.intent, EMOTIONS_AND_INTENTS, "emotion or intent")
+    elif wish.emotion:
+        label = checked(wish.emotion, EMOTIONS, "emotion")
+    elif evidence.intent:
+        label = (
+            drawn(evidence.intent, chance) if wish.stochastic else max(evidence.intent, key=evidence.intent.__getitem__)
+        )
+    else:
+        label = None
+    # the mechanisms expected of the likeliest reply may not fit a label that the caller chose
+    expected = {} if asked else {name: round(level) for name, level in (evidence.mechanisms or {}).items()}
+    wished = {
+        checked(n, MECHANISMS, "mechanism"): min(max(v, LEVELS[0]), LEVELS[-1])
+        for n, v in (wish.mechanisms or {}).items()
+    }
+    return Plan(label, {**expected, **wished} or None, asked=bool(asked))
+
+
+def drawn(probabilities: Mapping[str, float], chance: random.Random) -> str:
+    """One of the likeliest labels that together hold `MASS`, by their probabilities."""
+    likely: dict[str, float] = {}
+    for label, p in sorted(probabilities.items(), key=lambda pair: -pair[1]):
+        likely[label] = p
+        if sum(likely.values()) >= MASS:
+            break
+    return chance.choices(list(likely), list(likely.values()))[0]
