@@ -1,0 +1,318 @@
+"""What the companion answers, how good that is, and how long it takes.
+
+    python benchmarks/companion.py replies --split test --out replies.jsonl [--limit N] [--without plan] [--model base]
+    python benchmarks/companion.py score replies.jsonl [--record]
+    python benchmarks/companion.py tune candidates.jsonl
+    python benchmarks/companion.py intents [--contexts 200] [--record]
+    python benchmarks/companion.py latency [--record]
+    python benchmarks/companion.py sheet --out docs/companion/samples.md
+
+`replies` goes on where it was stopped; beside the replies it writes every candidate with its scores
+(`OUT.candidates.jsonl`), from which `tune` finds the weights of the choice, on the validation split only. Gold replies
+are written to the file for the scorer and are never seen by the companion.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import random
+import statistics
+import time
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from empathia.commands.progress import announce, counting
+from empathia.commands.responders import companion_of, responder_of
+from empathia.companion import Companion, Settings
+from empathia.companion.choose import Weights
+from empathia.companion.engines.contract import Sampling
+from empathia.core.errors import BadInput
+from empathia.core.files import read_jsonl
+from empathia.core.replies import SystemReply, read_replies
+from empathia.core.taxonomy import INTENTS
+from empathia.core.types import Context, Example, Responder, Wish
+from empathia.corpora import load
+from empathia.evaluation import board
+from empathia.evaluation.board import Figure
+from empathia.evaluation.scorer import score_replies
+from empathia.text import sentence_encoder
+
+SITUATIONS = Path(__file__).parent / "situations"
+PARTS = ("plan", "recall", "choose", "perceive", "causes")
+TOPIC = "companion"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    tasks = parser.add_subparsers(dest="task", required=True)
+    ask = tasks.add_parser("replies")
+    ask.add_argument("--split", default="valid")
+    ask.add_argument("--out", type=Path, required=True)
+    ask.add_argument("--limit", type=int, help="a random sample of so many contexts, the same for every system")
+    ask.add_argument("--without", action="append", choices=PARTS, default=[])
+    ask.add_argument("--model", help="base (the un-tuned language model), retrieval, or what `empathia reply` takes")
+    ask.add_argument("--candidates", type=int)
+    ask.add_argument("--temperature", type=float)
+    ask.add_argument("--stochastic", action="store_true")
+    judge = tasks.add_parser("score")
+    judge.add_argument("file", type=Path)
+    judge.add_argument("--record", action="store_true")
+    tune = tasks.add_parser("tune")
+    tune.add_argument("file", type=Path)
+    intents = tasks.add_parser("intents")
+    intents.add_argument("--contexts", type=int, default=200)
+    intents.add_argument("--record", action="store_true")
+    pace = tasks.add_parser("latency")
+    pace.add_argument("--record", action="store_true")
+    pace.add_argument("--contexts", type=int, default=20)
+    sheet = tasks.add_parser("sheet")
+    sheet.add_argument("--out", type=Path, required=True)
+    sheet.add_argument("--model")
+    args = parser.parse_args()
+    {"replies": replies, "score": score, "tune": tuned, "intents": asked_intents, "latency": latency, "sheet": samples}[
+        args.task
+    ](args)
+
+
+# Replies -----------------------------------------------------------------------------------------------------
+
+
+def replies(args: argparse.Namespace) -> None:
+    examples = contexts_of(args.split, args.limit)
+    system = "-".join(["companion" if args.model is None else args.model, *(f"no-{part}" for part in args.without)])
+    responder = _responder(args)
+    beside = args.out.with_suffix(".candidates.jsonl")
+    done = {row["id"] for _, row in read_jsonl(args.out)} if args.out.exists() else set()
+    todo = [example for example in examples if example.id not in done]
+    wish = Wish(candidates=args.candidates, temperature=args.temperature, stochastic=args.stochastic)
+    with (
+        counting(system, len(todo)) as advance,
+        args.out.open("a", encoding="utf-8") as out,
+        beside.open("a", encoding="utf-8") as more,
+    ):
+        for example in todo:
+            reply = responder.reply(example.context, wish)
+            row = SystemReply(example.id, system, example.context, reply.text, example.gold.reply, example.gold.emotion)
+            plan = max(reply.evidence.intent or {"": 0.0}, key=(reply.evidence.intent or {"": 0.0}).__getitem__)
+            weighed = [{"text": c.text, "scores": dict(c.scores)} for c in reply.candidates]
+            more.write(
+                json.dumps(
+                    {
+                        "id": example.id,
+                        "gold": example.gold.reply,
+                        "plan": plan,
+                        "candidates": weighed,
+                        "timings": dict(reply.timings),
+                    }
+                )
+                + "\n"
+            )
+            out.write(json.dumps(row.as_dict()) + "\n")
+            more.flush()
+            out.flush()
+            advance(1)
+
+
+def _responder(args: argparse.Namespace) -> Responder:
+    if args.model == "retrieval":
+        return responder_of("retrieval")
+    settings = replace(Settings(), **dict.fromkeys(args.without, False))
+    if args.model == "base":
+        from empathia.companion import weights
+
+        return Companion(str(weights.base(announce)), settings)
+    if args.model is not None:
+        return responder_of(args.model)
+    made = companion_of(None, announce)
+    assert isinstance(made, Companion)
+    made.settings = settings
+    return made
+
+
+def contexts_of(split: str, limit: int | None) -> list[Example]:
+    examples = [example for dialogue in load("empathetic-dialogues", split) for example in dialogue.examples()]
+    return examples if limit is None else random.Random(7).sample(examples, limit)
+
+
+# Scores ------------------------------------------------------------------------------------------------------
+
+
+def score(args: argparse.Namespace) -> None:
+    found = read_replies(args.file)
+    scores = score_replies(
+        found, sentence_encoder.load(announce), conditions=f"corpus:empathetic-dialogues|file:{args.file.stem}"
+    )
+    for one in scores:
+        print(one)
+    if args.record:
+        board.record_scores(TOPIC, found[0].system, scores)
+
+
+def tuned(args: argparse.Namespace) -> None:
+    """Weights that choose, among the candidates, those nearest to the gold reply (SES), by random search; half the
+    contexts decide, the other half tells whether it holds."""
+    rows = [row for _, row in read_jsonl(args.file) if len(row["candidates"]) > 1]
+    embed = sentence_encoder.load(announce)
+    gold = embed([row["gold"] for row in rows])
+    near = [embed([c["text"] for c in row["candidates"]]) @ g for row, g in zip(rows, gold, strict=True)]
+    names = [f.name for f in fields(Weights) if f.name not in ("unsafe",)]
+    table = [np.array([[c["scores"].get(n, 0.0) for n in names] for c in row["candidates"]]) for row in rows]
+    half = len(rows) // 2
+
+    def ses(weights: np.ndarray, places: range) -> float:
+        return float(np.mean([near[i][int(np.argmax(table[i] @ weights))] for i in places]))
+
+    chance = np.random.default_rng(1)
+    start = np.array([getattr(Weights(), n) for n in names])
+    best = (ses(start, range(half)), start)
+    for _ in range(4000):
+        trial = best[1] + chance.normal(0, 0.25, len(names)) * (chance.random(len(names)) < 0.4)
+        trial *= np.sign(trial) == np.sign(start)  # a reason never turns into its opposite
+        value = ses(trial, range(half))
+        if value > best[0]:
+            best = (value, trial)
+    rest = range(half, len(rows))
+    print(f"SES on the held-out half: default weights {ses(start, rest):.4f}, tuned {ses(best[1], rest):.4f}")
+    mean, most = np.mean([near[i].mean() for i in rest]), np.mean([near[i].max() for i in rest])
+    print(f"any candidate {mean:.4f}, the best of each {most:.4f}")
+    print("Weights(" + ", ".join(f"{n}={w:.2f}" for n, w in zip(names, best[1], strict=True)) + ")")
+
+
+def asked_intents(args: argparse.Namespace) -> None:
+    """Is the intent asked for the one perceived in the reply?"""
+    from empathia.perception import load as perception
+
+    companion = companion_of(None, announce)
+    examples = contexts_of("test", args.contexts)
+    kept: dict[str, float] = {}
+    for intent in INTENTS:
+        with counting(intent, len(examples)) as advance:
+            texts = []
+            for example in examples:
+                texts.append(companion.reply(example.context, Wish(intent=intent)).text)
+                advance(1)
+        labels = [max(found, key=found.__getitem__) for found in perception().utterances(texts)]
+        kept[intent] = 100 * labels.count(intent) / len(labels)
+        print(f"{intent:15} {kept[intent]:5.1f} %")
+    mean = statistics.mean(kept.values())
+    print(f"{'all':15} {mean:5.1f} %")
+    if args.record:
+        signature = f"corpus:empathetic-dialogues|split:test|contexts:{args.contexts}|judge:perception/utterance"
+        for name, value in {**kept, "all": mean}.items():
+            board.record(TOPIC, f"companion/intent_kept_{name}", value, "%", signature)
+
+
+# Time --------------------------------------------------------------------------------------------------------
+
+
+def latency(args: argparse.Namespace) -> None:
+    """A reply with all its evidence beside the language model alone on the same prompt, idle and with a core busy."""
+    companion = companion_of(None, announce)
+    assert isinstance(companion, Companion)
+    companion.warm()
+    examples = contexts_of("valid", args.contexts)
+    figures: list[Figure] = []
+    for busy in (False, True):
+        with _one_core_busy(busy):
+            for n in (1, 4, 8):
+                whole, alone = [], []
+                for example in examples:
+                    began = time.perf_counter()
+                    found = companion.reply(example.context, Wish(candidates=n, seed=1))
+                    whole.append(time.perf_counter() - began)
+                    alone.append(found.timings["generate"])
+                p50, p95 = statistics.median(whole), float(np.quantile(whole, 0.95))
+                overhead = 100 * (sum(whole) / sum(alone) - 1)
+                where = "busy" if busy else "idle"
+                print(f"N={n} {where}: p50 {1000 * p50:.0f} ms, p95 {1000 * p95:.0f} ms, overhead {overhead:.0f} %")
+                signature = f"n:{n}|machine:{where}|contexts:{len(examples)}|cores:2"
+                rows = {"latency_p50": (p50, "s"), "latency_p95": (p95, "s"), "overhead": (overhead, "%")}
+                figures += [
+                    Figure(
+                        f"companion/{k}_n{n}_{where}", v, unit, signature, board.running_command(), board.commit_of()
+                    )
+                    for k, (v, unit) in rows.items()
+                ]
+    plain = []
+    for example in examples:
+        asked = companion._prompt(
+            example.context, companion.notes(example.context, companion.perceive(example.context), companion_plan())
+        )
+        began = time.perf_counter()
+        companion.engine.candidates(asked, 4, Sampling(seed=1))
+        plain.append(time.perf_counter() - began)
+    print(f"plain llama.cpp, 4 candidates, same prompts: p50 {1000 * statistics.median(plain):.0f} ms")
+    if args.record:
+        board.record_all(TOPIC, figures)
+
+
+def companion_plan() -> Any:
+    from empathia.companion.plan import Plan
+
+    return Plan()
+
+
+class _one_core_busy:
+    def __init__(self, really: bool) -> None:
+        self.process = multiprocessing.Process(target=_spin, daemon=True) if really else None
+
+    def __enter__(self) -> None:
+        if self.process:
+            self.process.start()
+
+    def __exit__(self, *_: object) -> None:
+        if self.process:
+            self.process.kill()
+
+
+def _spin() -> None:
+    while True:
+        pass
+
+
+# The sample sheet --------------------------------------------------------------------------------------------
+
+
+def samples(args: argparse.Namespace) -> None:
+    """The default's replies to our own situations, every one, as they come."""
+    responder = responder_of(args.model, announce=announce)
+    found = list(situations())
+    lines = [
+        "# Sample sheet",
+        "",
+        f"Replies of `{responder.name}` to {len(found)} situations written for this project and never trained on,",
+        "four per emotion, as they came: none was picked, mended or left out. Made by `benchmarks/companion.py sheet`.",
+    ]
+    with counting("situations", len(found)) as advance:
+        emotion = ""
+        for name, context, _, news in found:
+            if name != emotion:
+                emotion = name
+                lines += ["", f"## {name}", ""]
+            reply = responder.reply(context)
+            lines += [f"> **{'speaker' if t.speaker == 'speaker' else 'listener'}:** {t.text}  " for t in context.turns]
+            lines += [f"> **reply:** {reply.text}", "", f"*({news} news; seen: {reply.evidence.top_emotion})*", ""]
+            advance(1)
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    args.out.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+
+
+def situations() -> Iterator[tuple[str, Context, Sequence[str], str]]:
+    """Emotion, context, facts told, kind of news."""
+    for path in sorted(SITUATIONS.glob("*.toml")):
+        for row in tomllib.loads(path.read_text(encoding="utf-8"))["situation"]:
+            yield path.stem, Context.of(*row["context"]), row["facts"], row["news"]
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except BadInput as problem:
+        raise SystemExit(f"{problem}") from problem
