@@ -153,10 +153,10 @@ def open_index(name: str, encoder: DialogueEncoder) -> Index:
 
 
 def own_index(
-    encoder: DialogueEncoder, bank: Bank | None = None, advance: Callable[[int], None] = lambda done: None
+    encoder: DialogueEncoder, bank: Bank | None = None, announce: Callable[[str], None] | None = None
 ) -> Index:
-    """The project's own bank; its vectors are computed at first use and kept in the cache until bank or encoder
-    change."""
+    """The project's own bank; its vectors are computed at first use, which `announce` is told, and kept in the cache
+    until bank or encoder change."""
     bank = bank or own_bank()
     folder = banks() / ".own"
     try:
@@ -165,7 +165,9 @@ def own_index(
             return index
     except (BadFile, MissingFile):
         pass  # never made, or by another encoder
-    index = Index.build(bank, encoder, advance)
+    if announce is not None:
+        announce(f"reading {len(bank)} exemplars (once)")
+    index = Index.build(bank, encoder)
     with suppress(EmpathiaError):  # a cache that cannot be written costs time at the next start, no more
         index.save(folder)
     return index

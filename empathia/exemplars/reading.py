@@ -20,7 +20,7 @@ from ..perception.tokens import Reader, Tokens
 
 Array = NDArray[np.float32]
 
-#: how much a turn counts beside the one after it
+#: how much a turn counts beside the one after it; un-tuned recall is flat from .5 to 1, collapse falls with it
 FADE = 0.7
 #: word pieces of a context and of a reply, marks included; of one turn among several (first and last always fit)
 CONTEXT, REPLY, TURN = 64, 32, 30

@@ -23,7 +23,7 @@ FEW = 3
 def recall(bank: str | None = None, announce: Callable[[str], None] | None = None) -> Recall:
     """The project's own bank, or one that `empathia index` made, with the best encoder at hand."""
     encoder = load(announce)
-    return Recall(open_index(bank, encoder) if bank else own_index(encoder), encoder)
+    return Recall(open_index(bank, encoder) if bank else own_index(encoder, announce=announce), encoder)
 
 
 class Recall:
