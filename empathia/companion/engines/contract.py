@@ -29,7 +29,8 @@ Prompt = str | tuple[Message, ...]
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How the next token is drawn. Temperature 0 takes the likeliest one, whatever else is set.
+    """How the next token is drawn: penalty, temperature, then `top_k`, `top_p`, `min_p`. Temperature 0 takes the
+    likeliest token, whatever else is set.
 
     Candidate i of a call is drawn with `seed + i`, so a single reply is the first candidate of its seed.
     """
@@ -106,11 +107,14 @@ class EngineFailed(EmpathiaError):
 
 
 class PromptTooLong(BadInput):
-    """Prompt and reply do not fit into the context; the caller may drop the oldest turns and ask again."""
+    """The prompt leaves no room for a reply; the caller may drop the oldest turns (`Engine.count`) and ask again."""
 
-    def __init__(self, tokens: int, max_tokens: int, context: int) -> None:
+    def __init__(self, tokens: int, context: int) -> None:
         super().__init__(
-            f"a prompt of {tokens} tokens and a reply of {max_tokens} do not fit into {context}",
-            "shorten the conversation, or ask for a shorter reply",
+            f"a prompt of {tokens} tokens leaves no room for a reply in {context}", "shorten the conversation"
         )
         self.tokens = tokens
+
+
+def is_set(stop: Stop | None) -> bool:
+    return stop is not None and stop.is_set()
