@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
 
-from ..core import places
+from ..core import config, places
+from ..core.errors import BadInput
 
 
 @click.command()
@@ -27,15 +29,26 @@ def train(
     Examples:
       empathia train recipes/mime.toml
       empathia train recipes/moel.toml --set train.lr=1e-4 --name moel-slow
+      empathia train recipes/perception/feeling.toml --threads 1
       torchrun --nproc-per-node 2 -m empathia train recipes/mime.toml
     """
     import torch
+
+    values = config.load(recipe, overrides)
+    if "question" in values:
+        from ..perception.training.recipe import follow
+
+        if stop_at:
+            raise BadInput("--stop-at does not fit perception", "stop it at any time; the same command goes on")
+        say = partial(click.echo, err=True)
+        click.echo(follow(values, name, fresh, threads or torch.get_num_threads(), say))
+        return
 
     from ..training.recipe import Recipe
     from ..training.session import train as run_training
 
     if threads:
         torch.set_num_threads(threads)
-    built = Recipe.load(recipe, overrides)
+    built = Recipe.of(values)
     folder = run_training(built, places.runs() / (name or recipe.stem), fresh=fresh, stop_at=stop_at)
     click.echo(folder)
