@@ -3,19 +3,25 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+LIGHT := $(VENV)/.installed-light
 
 .PHONY: run setup check test test-all bench results docs clean browser
 
-run: setup ## talk to the best responder at hand
-	$(BIN)/empathia chat
+run: $(LIGHT) ## fetch what is missing, start the server, print the address of the page
+	$(BIN)/empathia serve
 
 setup: $(STAMP)
+
+$(LIGHT): pyproject.toml constraints.txt # the default install: no torch, no tools for development
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	touch $@
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[train,dev]'
-	touch $@
+	touch $(LIGHT) $@
 
 browser: ## Chromium for the browser tests, from the system's packages
 	@command -v chromium >/dev/null 2>&1 || { \

@@ -20,7 +20,7 @@ from ..core.errors import BadInput
 @click.option("--emotion", help="What the reply should sound like, e.g. hopeful.")
 @click.option("--candidates", type=click.IntRange(1, 16), help="Replies to weigh before one is chosen (default: 4).")
 @click.option(
-    "--stochastic", is_flag=True, help="Draw the plan, or MIME's latent variables, instead of taking the likeliest."
+    "--stochastic/--steady", default=None, help="Draw the plan (and MIME's latent variables) or take the likeliest."
 )
 @click.option("--seed", type=int, help="Same seed, same reply.")
 @click.option("--why", is_flag=True, help="Also show the emotion seen and the other candidates.")
@@ -33,7 +33,7 @@ def reply(
     intent: str | None,
     emotion: str | None,
     candidates: int | None,
-    stochastic: bool,
+    stochastic: bool | None,
     seed: int | None,
     why: bool,
     as_json: bool,

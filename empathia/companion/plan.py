@@ -1,7 +1,8 @@
 """How to answer, decided before a word is written: an emotion or intent (MEED2) and communication mechanisms (IMAGINE).
 
-Perception says what a listener would likely do next. The likeliest is taken, or, when the reply may be stochastic,
-one of the likely ones is drawn (MIME's idea: several ways to answer are right). A caller's wish overrides any part.
+Perception says what a listener would likely do next. One of the likely labels is drawn (MIME's idea: several ways to
+answer are right; and the likeliest alone would be a question nearly every time), or the likeliest is taken when the
+reply is to be steady. A caller's wish overrides any part.
 """
 
 from __future__ import annotations
@@ -31,9 +32,7 @@ def plan(evidence: Evidence, wish: Wish, chance: random.Random) -> Plan:
     elif wish.emotion:
         label = checked(wish.emotion, EMOTIONS, "emotion")
     elif evidence.intent:
-        label = (
-            drawn(evidence.intent, chance) if wish.stochastic else max(evidence.intent, key=evidence.intent.__getitem__)
-        )
+        label = likeliest(evidence.intent) if wish.stochastic is False else drawn(evidence.intent, chance)
     else:
         label = None
     # the mechanisms expected of the likeliest reply may not fit a label that the caller chose
@@ -43,6 +42,10 @@ def plan(evidence: Evidence, wish: Wish, chance: random.Random) -> Plan:
         for n, v in (wish.mechanisms or {}).items()
     }
     return Plan(label, {**expected, **wished} or None, asked=bool(asked))
+
+
+def likeliest(probabilities: Mapping[str, float]) -> str:
+    return max(probabilities, key=probabilities.__getitem__)
 
 
 def drawn(probabilities: Mapping[str, float], chance: random.Random) -> str:
