@@ -27,7 +27,7 @@ from empathia.serve import Access, Limits, Services, Source
 pytestmark = pytest.mark.browser
 
 #: Seconds to wait for anything, on a machine that may be busy with training.
-PATIENCE = 15
+PATIENCE = 60
 LONELY = "My sister moved to Canada last week. The flat is so quiet now."
 BETTER = (
     "Mostly her laugh, I think. But today we cooked together over video, and for an hour it was as if she was here."
@@ -168,7 +168,7 @@ def test_stop_leaves_the_words_so_far_and_frees_the_server(companion, open_house
     page = visit(house)
     companion.gate.clear()
     begin(page, "I passed my exam")
-    seen(page, "document.querySelector('.listener .words').textContent.split(' ').length > 3")
+    until(lambda: len(said(page)[-1].split()) == HELD)
     page.get_by_role("button", name="Stop").click()
     page.get_by_text("Stopped here.").wait_for()
     part = said(page)[-1]
@@ -507,7 +507,7 @@ def test_a_full_queue_is_explained_and_retry_works(companion, open_house, visit)
     companion.gate.clear()
     first, second = visit(house), visit(house)
     begin(first, LONELY)
-    seen(first, "document.querySelector('.listener .words')?.textContent.length > 3")
+    until(lambda: len(said(first)[-1].split()) == HELD)
     begin(second, BETTER)
     problem = second.locator(".note", has_text="Many people are being answered just now.")
     problem.wait_for()
@@ -558,9 +558,9 @@ def test_everything_works_by_keyboard_alone(companion, open_house, visit):
     page.keyboard.press("Enter")
     assert answered(page) == STORIES["exam"].answers[0] and said(page)[0] == "I passed\nmy exam"
     companion.gate.clear()
-    page.keyboard.type("And my sister laughed.")
+    page.keyboard.type("My sister called today.")
     page.keyboard.press("Enter")
-    seen(page, "[...document.querySelectorAll('.listener .words')].at(-1).textContent.split(' ').length > 3")
+    until(lambda: len(said(page)[-1].split()) == HELD)
     page.keyboard.press("Escape")
     page.get_by_text("Stopped here.").wait_for()
     companion.gate.set()

@@ -159,8 +159,9 @@ function openWhy(open) {
 }
 
 function closeWhy() {
+  const opener = byId("turns").querySelector("[aria-pressed=true]") ?? byId("why-toggle");
   openWhy(false);
-  (views.map(({ node }) => node.querySelector(".under [aria-pressed=true]")).find(Boolean) ?? byId("why-toggle")).focus();
+  opener.focus();
 }
 
 function select(answer) {

@@ -30,5 +30,5 @@ export function kindly(error) {
   if (status === 504) return "It took too long. Please press Retry, or ask another model.";
   if (status >= 500) return "Something went wrong on the server. Please press Retry.";
   if (status === 0) return "The reply broke off. Press Retry for another one.";
-  return `The server could not use this: ${message || status}. Please edit your message, or change how to answer.`;
+  return `The server could not use this: ${message || status}. Please edit your message, change how to answer, or start over.`;
 }
