@@ -78,6 +78,11 @@ def problem_of(error: BaseException) -> Problem:
     return Problem(500, "something went wrong on the server", "try again; the operator's log says where")
 
 
+def stopping() -> Problem:
+    """For those who still wait when the server ends."""
+    return Problem(503, "the server is stopping", "try again later", code="stopping", retry_after=10)
+
+
 def log_failure(error: BaseException) -> None:
     """An error's kind and place. Not its message: that may hold what somebody wrote."""
     frames: Sequence[traceback.FrameSummary] = traceback.extract_tb(error.__traceback__)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Coroutine, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, TypeVar
 
 from fastapi import Response
 from starlette.types import Receive, Scope, Send
 
-from .errors import problem_of
+from .errors import problem_of, stopping
 
 T = TypeVar("T")
 
@@ -58,6 +58,12 @@ class Events(Response):
             async with aclosing(self._events) as events:
                 async for event in events:
                     await send(_event(event))
+        except asyncio.CancelledError:  # the client has left and hears nothing, or the server ends
+            with suppress(TimeoutError):
+                async with asyncio.timeout(0.5):
+                    await send(_event(stopping().body()))
+                    await send(_chunk("[DONE]", more=False))
+            raise
         except Exception as error:  # too late for a status of its own
             await send(_event(problem_of(error).body()))
         await send(_chunk("[DONE]", more=False))

@@ -3,12 +3,13 @@ that was asked for, no query, no header, no body."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .errors import problem_of
+from .errors import problem_of, stopping
 from .metrics import Metrics
 from .presence import ClientLeft
 
@@ -40,6 +41,9 @@ class Watch:
         except ClientLeft:
             status = LEFT
             self._metrics.left.inc()
+        except asyncio.CancelledError:
+            if not status:
+                await stopping().response()(scope, receive, send_and_see)
         except Exception as error:
             problem = problem_of(error)
             if not status:

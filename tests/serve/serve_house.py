@@ -53,7 +53,10 @@ def serving(
 ) -> Iterator[House]:
     """A server until the end of the block; everything in it is real but that it shares our process."""
     app = make_app(services, limits, access, keep)
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False, timeout_graceful_shutdown=1))
+    config = uvicorn.Config(
+        app, port=0, log_config=None, access_log=False, timeout_graceful_shutdown=1, timeout_keep_alive=60
+    )
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     until(lambda: server.started)
