@@ -35,11 +35,14 @@ def train(
     import torch
 
     values = config.load(recipe, overrides)
-    if "question" in values:
-        from ..perception.training.recipe import follow
+    if "question" in values or "adapter" in values:
+        if "question" in values:
+            from ..perception.training.recipe import follow
+        else:
+            from ..companion.training.recipe import follow
 
         if stop_at:
-            raise BadInput("--stop-at does not fit perception", "stop it at any time; the same command goes on")
+            raise BadInput("--stop-at does not fit this recipe", "stop it at any time; the same command goes on")
         say = partial(click.echo, err=True)
         click.echo(follow(values, name, fresh, threads or torch.get_num_threads(), say))
         return
