@@ -26,7 +26,7 @@ from ..perception.tokens import Reader, Tokens
 from ..perception.words import WORDS, Words
 from ..text import sentence_encoder
 from ..text.sentence_encoder import WIDTH, SentenceEncoder
-from .reading import Array, pool_weights, read_contexts, read_replies, recency
+from .reading import FADE, PIECES, Array, pool_weights, read_contexts, read_replies, recency
 
 #: the encoder's files (`exemplars.onnx`, `exemplars.safetensors`), its run, and its folder among the shipped weights
 NAME = "exemplars"
@@ -35,13 +35,14 @@ CARD, TOKENIZER = "card.json", "tokenizer.json"
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How a pair is scored for a context, tuned on validation for each encoder (`tuning.py`).
+    """How a pair is scored for a context. `tuning.py` finds them for a trained encoder; the defaults were chosen by
+    reading what MiniLM as it comes finds in the own bank: a small bank teaches tone, so emotion counts.
 
     score = `like` · cosine of the contexts + (1 − `like`) · cosine of context and reply + `emotion` · P(pair's emotion)
     """
 
     like: float = 0.5
-    emotion: float = 0.1
+    emotion: float = 0.3
     floor: float = 0.35  # a pair below it is no help
     temperature: float = 0.05  # of the softmax that says how much each exemplar counts
 
@@ -80,7 +81,7 @@ class PlainEncoder:
 
     def __init__(self, sentences: SentenceEncoder) -> None:
         self._sentences = sentences
-        self.signature = f"{sentences.signature}/turns"
+        self.signature = f"{sentences.signature}/turns-{FADE:g}"
 
     def contexts(self, contexts: Sequence[Context]) -> Queries:
         texts = list(dict.fromkeys(turn.text for context in contexts for turn in context.turns))
@@ -119,7 +120,7 @@ class TunedEncoder:
         card = read_json(folder / CARD)
         if not isinstance(card, dict) or not isinstance(card.get("signature"), str):
             raise BadFile(folder / CARD, "not a card of an encoder", hint="export the encoder again")
-        self.signature = card["signature"]
+        self.signature = f"{card['signature']}/{PIECES}-{FADE:g}"
         self.weights = build(Weights, card.get("weights", {}), "weights")
         shared = folder if (folder / WORDS).exists() else places.shipped() / "perception"
         self._reader = Reader(existing(shared / TOKENIZER, "get a fresh copy of weights/"))

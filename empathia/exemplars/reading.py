@@ -24,6 +24,7 @@ Array = NDArray[np.float32]
 FADE = 0.7
 #: word pieces of a context and of a reply, marks included; of one turn among several (first and last always fit)
 CONTEXT, REPLY, TURN = 64, 32, 30
+PIECES = f"{CONTEXT}-{REPLY}-{TURN}"
 
 
 def read_contexts(reader: Reader, contexts: Sequence[Context]) -> list[Tokens]:

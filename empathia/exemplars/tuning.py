@@ -23,7 +23,7 @@ from .pairs import Bank, Pair, from_dialogues
 from .reading import Array
 
 LIKE = (0.0, 0.25, 0.5, 0.75, 1.0)
-EMOTION = (0.0, 0.05, 0.1, 0.2, 0.4)
+EMOTION = (0.0, 0.1, 0.2, 0.3, 0.5)
 _SHOWN = 3  # exemplars that are judged
 _BINS = 20
 

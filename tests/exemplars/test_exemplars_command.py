@@ -32,7 +32,7 @@ def test_a_corpus_becomes_a_bank_that_answers(house, capsys):
     folder = capsys.readouterr().out.strip()
     card = json.loads((house / "cache/banks/empathetic-dialogues/card.json").read_text())
     assert folder.endswith("banks/empathetic-dialogues")
-    assert card["encoder"] == "all-MiniLM-L6-v2/turns" and card["pairs"] > 8
+    assert card["encoder"].startswith("all-MiniLM-L6-v2/turns") and card["pairs"] > 8
     found = recall("empathetic-dialogues").exemplars(Context.of("My sister visits me after years!"), {"joyful": 1.0}, 1)
     assert found[0].emotion == "joyful" and found[0].source.startswith("empathetic-dialogues:hit:")
 
