@@ -32,7 +32,7 @@ LONELY = "My sister moved to Canada last week. The flat is so quiet now."
 BETTER = (
     "Mostly her laugh, I think. But today we cooked together over video, and for an hour it was as if she was here."
 )
-PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
+PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True, "device_scale_factor": 1.5}
 
 
 @pytest.fixture
@@ -102,6 +102,7 @@ def seen(page: Any, condition: str, arg: Any = None) -> None:
 def picture(page: Any, name: str) -> None:
     folder = os.environ.get("PAGE_SCREENSHOTS")
     if folder:
+        page.mouse.move(1, 1)
         page.wait_for_timeout(300)
         page.screenshot(path=str(Path(folder) / f"{name}.png"))
 
@@ -145,7 +146,6 @@ def saved(page: Any, button: str, folder: Path) -> Path:
 def test_a_conversation_is_typed_and_answered_and_its_words_come_one_by_one(companion, open_house, visit):
     page = visit(open_house(companion))
     ready(page)
-    picture(page, "welcome")
     assert "Not a person" in page.get_by_role("banner").inner_text()
     companion.gate.clear()
     begin(page, LONELY)
@@ -245,8 +245,7 @@ def test_a_script_in_a_reply_or_a_message_stays_text(companion, open_house, visi
 
 def test_why_shows_all_there_is_for_the_reply_chosen(companion, open_house, visit):
     page = visit(open_house(companion))
-    smiling = f"🙂 {LONELY}"  # Python counts it as one character, JavaScript as two
-    tell(page, smiling)
+    tell(page, LONELY)
     tell(page, BETTER)
     assert page.locator("mark").count() == 0, "nothing is marked until someone asks why"
     page.get_by_role("button", name="Why this reply").last.click()
@@ -284,6 +283,9 @@ def test_why_shows_all_there_is_for_the_reply_chosen(companion, open_house, visi
     panel.get_by_role("button", name="Close").click()
     assert panel.count() == 0 and page.locator(".turn mark").count() == 0
 
+    tell(page, "🙂 I passed my exam 🙂")  # Python counts a smile as one character, JavaScript as two
+    page.get_by_role("button", name="Why this reply").last.click()
+    assert page.locator(".turn mark").last.inner_text() == "passed my exam"
     tell(page, "a bare word")
     page.get_by_role("button", name="Why this reply").last.click()
     assert panel.locator("[data-part]").count() == 0 and "Answered by companion." in panel.inner_text()
