@@ -1,11 +1,13 @@
 """What the crisis guard catches, how often it alarms without cause, and how long it takes.
 
-    python benchmarks/guard.py [--record] [--misses]
+    python benchmarks/guard.py [--record] [--misses] [--without-encoder] [--also FILE]
 
-Recall on the frozen sentences of tests/guard, counted on what a person would see: a message counts as caught if the
-answer is fixed text with a way to reach help. False alarms on the hard ordinary sentences there and on 2,000 random
-turns of EmpatheticDialogues' test split (needs EMPATHIA_DATA), each read as a message by itself, none left out.
-`--misses` prints what was missed and what alarmed; the corpus' text stays on the screen.
+Recall on the sentences of tests/guard, counted on what a person would see: a message counts as caught if the answer is
+fixed text with a way to reach help. False alarms on the hard ordinary sentences there and on 2,000 random turns of
+EmpatheticDialogues' test split (needs EMPATHIA_DATA), each read as a message by itself, none left out. Everything
+twice: by rules and classifier alone, and with the sentence encoder (names that end in `_encoder`).
+`--misses` prints what was missed and what alarmed; the corpus' text stays on the screen. `--also` measures one more
+file of the same form (blocks named explicit…, oblique… and ordinary…), and records nothing of it.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import random
 import statistics
 import time
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from empathia.core.errors import MissingFile
@@ -24,9 +26,21 @@ from empathia.corpora.registry import corpus
 from empathia.evaluation import board
 from empathia.evaluation.board import Figure
 from empathia.guard import Guard
+from empathia.text import sentence_encoder
+
+Measured = tuple[str, float, str, str]  # name, value, unit, signature
 
 SENTENCES = Path(__file__).parents[1] / "tests" / "guard"
 TURNS, SEED = 2000, 2026
+#: the first set is one file a kind; the later ones hold all kinds
+LATER = ("second", "third", "fourth", "fifth")
+SETS = ("explicit", "oblique", "ordinary", *LATER)
+STATE = {
+    "second": "tests/guard|developed with",
+    "third": "tests/guard|developed with",
+    "fourth": "tests/guard|written before the rules by the same author",
+    "fifth": "tests/guard|written after the rules",
+}
 #: name → (bound, at least or at most)
 TARGETS = {
     "explicit_recall": (99.0, ">="),
@@ -36,9 +50,9 @@ TARGETS = {
 }
 
 
-def test_sentences(name: str) -> dict[str, list[str]]:
-    """Category → its frozen test sentences."""
-    blocks = tomllib.loads((SENTENCES / f"{name}.toml").read_text(encoding="utf-8"))
+def test_sentences(path: Path) -> dict[str, list[str]]:
+    """Block of a file → its sentences."""
+    blocks = tomllib.loads(path.read_text(encoding="utf-8"))
     return {category: block.strip().splitlines() for category, block in blocks.items()}
 
 
@@ -71,67 +85,65 @@ def milliseconds(guard: Guard, messages: Sequence[str]) -> list[float]:
     return spent
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--record", action="store_true", help="put the figures on the board")
-    parser.add_argument("--misses", action="store_true", help="print misses and false alarms")
-    options = parser.parse_args(argv)
-    guard = Guard("US")
-    found: list[tuple[str, float, str, str]] = []  # name, value, unit, signature
-
-    for name in ("second", "third"):
-        for kind, messages in test_sentences(name).items():
-            hits = [caught(guard, message) for message in messages]
-            found.append(
-                (
-                    f"guard/{kind}_recall_{name}_set",
-                    share(hits),
-                    "%",
-                    f"sentences:{len(hits)}|tests/guard|no longer blind",
-                )
-            )
-    for kind in ("explicit", "oblique"):
-        results: list[bool] = []
-        for category, messages in test_sentences(kind).items():
-            hits = [caught(guard, message) for message in messages]
-            results += hits
-            found.append((f"guard/{kind}_recall_{category}", share(hits), "%", f"sentences:{len(hits)}|tests/guard"))
+def measured(guard: Guard, options: argparse.Namespace) -> Iterator[Measured]:
+    """Everything that is measured of one guard."""
+    for path in [SENTENCES / f"{name}.toml" for name in SETS] + options.also:
+        all_kinds = path.stem in LATER or path in options.also
+        results: dict[str, list[bool]] = {}
+        for block, messages in test_sentences(path).items():
+            kind = block.partition("_")[0] if all_kinds else path.stem
+            alarms = kind == "ordinary"
+            hits = [bool(guard.check(Context.of(m)).answer) if alarms else caught(guard, m) for m in messages]
+            results.setdefault(kind, []).extend(hits)
+            if not all_kinds and not alarms:
+                yield f"{kind}_recall_{block}", share(hits), "%", f"sentences:{len(hits)}|tests/guard"
             if options.misses:
-                print(
-                    *(f"MISSED {kind} {category}: {m}" for m, hit in zip(messages, hits, strict=True) if not hit),
-                    sep="\n",
-                )
-        found.append((f"guard/{kind}_recall", share(results), "%", f"sentences:{len(results)}|tests/guard"))
-    hard = [message for messages in test_sentences("ordinary").values() for message in messages]
-    alarms = [bool(guard.check(Context.of(message)).answer) for message in hard]
-    found.append(("guard/false_alarms_hard", share(alarms), "%", f"sentences:{len(hard)}|tests/guard"))
-    if options.misses:
-        print(*(f"ALARM hard: {m}" for m, alarm in zip(hard, alarms, strict=True) if alarm), sep="\n")
+                wrong = [m for m, hit in zip(messages, hits, strict=True) if hit == alarms]
+                print(*(f"{'ALARM' if alarms else 'MISSED'} {path.stem} {block}: {m}" for m in wrong), sep="\n")
+        for kind, hits in results.items():
+            name = "false_alarms_hard" if kind == "ordinary" else f"{kind}_recall"
+            name += f"_{path.stem}_set" if all_kinds else ""
+            yield name, share(hits), "%", f"sentences:{len(hits)}|{STATE.get(path.stem, 'tests/guard')}"
     try:
         for name, only in (("false_alarms", False), ("false_alarms_speaker", True)):
             turns = ordinary_turns(speaker_only=only)
             verdicts = [guard.check(Context.of(turn)) for turn in turns]
-            alarms = [bool(verdict.answer) for verdict in verdicts]
-            found.append((f"guard/{name}", share(alarms), "%", f"turns:{len(turns)}|ed-test|seed:{SEED}"))
+            yield name, share([bool(v.answer) for v in verdicts]), "%", f"turns:{len(turns)}|ed-test|seed:{SEED}"
             if options.misses and not only:
                 print(*(f"ALARM ed ({v.why}): {t}" for t, v in zip(turns, verdicts, strict=True) if v.answer), sep="\n")
     except MissingFile as missing:
         print(f"no false alarms on ordinary talk: {missing}")
+    hard = [message for messages in test_sentences(SENTENCES / "ordinary.toml").values() for message in messages]
     spent = milliseconds(guard, hard)
     signature = f"messages:{len(hard)}|words:{sum(len(m.split()) for m in hard) / len(hard):.0f}|processor time"
-    found.append(("guard/message", statistics.median(spent), "ms", f"median|{signature}"))
-    found.append(("guard/message_p95", statistics.quantiles(spent, n=20)[-1], "ms", f"p95|{signature}"))
+    yield "message", statistics.median(spent), "ms", f"median|{signature}"
+    yield "message_p95", statistics.quantiles(spent, n=20)[-1], "ms", f"p95|{signature}"
 
-    for name, value, unit, signature in found:
-        bound, sense = TARGETS.get(name.partition("/")[2], (None, ""))
-        met = "" if bound is None else f"  (target {sense} {bound:g} {unit}: " + (
-            "met)" if (value >= bound if sense == ">=" else value <= bound) else "MISSED)"
-        )  # fmt: skip
-        print(f"{name:32} {value:8.2f} {unit:3} {signature}{met}")
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--record", action="store_true", help="put the figures on the board")
+    parser.add_argument("--misses", action="store_true", help="print misses and false alarms")
+    parser.add_argument("--without-encoder", action="store_true", help="rules and classifier only: quick")
+    parser.add_argument("--also", type=Path, action="append", default=[], help="one more file of sentences")
+    options = parser.parse_args(argv)
+    guards = {"": Guard("US")}
+    if not options.without_encoder:
+        guards["_encoder"] = Guard("US", encoder=sentence_encoder.load(print))
+    command, commit = board.running_command(), board.commit_of()
+    figures = []
+    for suffix, guard in guards.items():
+        for name, value, unit, signature in measured(guard, options):
+            bound, sense = TARGETS.get(name, (None, ""))
+            met = "" if bound is None else f"  (target {sense} {bound:g} {unit}: " + (
+                "met)" if (value >= bound if sense == ">=" else value <= bound) else "MISSED)"
+            )  # fmt: skip
+            print(f"{name + suffix:40} {value:8.2f} {unit:3} {signature}{met}", flush=True)
+            if not any(name.endswith(f"_{path.stem}_set") for path in options.also):
+                signature += f"|{sentence_encoder.SentenceEncoder.signature}" if suffix else ""
+                figures.append(Figure(f"guard/{name}{suffix}", value, unit, signature, command, commit))
     if options.record:
-        command, commit = board.running_command(), board.commit_of()
-        path = board.record_all("guard", [Figure(n, v, u, s, command, commit) for n, v, u, s in found])
-        print(f"recorded in {path}")
+        print(f"recorded in {board.record_all('guard', figures)}")
 
 
 if __name__ == "__main__":
