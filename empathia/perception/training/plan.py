@@ -29,7 +29,7 @@ from ..perception import Perception
 Array = NDArray[np.float64]
 
 #: contexts to learn from and to choose the penalty on, and the penalties
-CONTEXTS, CHECKED, SEED = 12_000, 2_000, 1
+CONTEXTS, CHECKED, SEED = 6_000, 1_000, 1
 PENALTIES = (1e-4, 1e-3, 1e-2)
 
 
