@@ -16,6 +16,7 @@ from .core.errors import EmpathiaError, nearest
 COMMANDS: dict[str, tuple[str, str]] = {
     "chat": ("chat", "Talk to a responder in the terminal."),
     "reply": ("reply", "Answer one message."),
+    "serve": ("serve", "Serve the page and an OpenAI-compatible API."),
     "train": ("train", "Train a system from a recipe."),
     "generate": ("generate", "Write a trained run's replies to a test split."),
     "evaluate": ("evaluate", "Measure a trained run: perplexity, accuracy, replies."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,7 +18,7 @@ from . import catalogue, chat, listening
 from .access import AccessControl
 from .asking import AtDesk, errors
 from .desk import Desk
-from .errors import add_handlers
+from .errors import add_handlers, log_failure
 from .keep import Keep
 from .schema import ErrorBody, Health
 from .services import Services
@@ -35,6 +36,7 @@ def make_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        asyncio.get_running_loop().set_exception_handler(_lost)
         desk.catalogue.begin()
         yield
 
@@ -57,6 +59,12 @@ def make_app(
     app.add_middleware(Watch, metrics=desk.metrics)
     _describe(app)
     return app
+
+
+def _lost(loop: asyncio.AbstractEventLoop, what: dict[str, Any]) -> None:
+    """An error nobody waited for any more; asyncio's own handler would print its message."""
+    if what.get("exception") is not None:
+        log_failure(what["exception"])
 
 
 operating = APIRouter(tags=["operating"])

@@ -8,7 +8,7 @@ import re
 import secrets
 import time
 from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -88,7 +88,8 @@ class Desk:
                 verdict, error = self._guard.check(readable), None
             except Exception as problem:
                 verdict, error = None, problem
-            loop.call_soon_threadsafe(settle, verdict, error)
+            with suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(settle, verdict, error)
 
         self._readers.do(read)
         return await found

@@ -71,7 +71,7 @@ def serving(
         assert not thread.is_alive(), "the server did not end"
 
 
-def until(reached: Callable[[], object], seconds: float = 20) -> float:
+def until(reached: Callable[[], object], seconds: float = 60) -> float:
     """Wait for something to become true; returns how long it took."""
     started = time.perf_counter()
     while not reached():
