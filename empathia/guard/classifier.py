@@ -1,8 +1,13 @@
-"""A small linear classifier for what is said indirectly: hashed words and concepts, one row of weights a category.
+"""A small linear classifier for what is said indirectly: hashed words and concepts, and a sentence's vector if there is
+an encoder.
 
-Its features are words, neighbouring words, and pairs of *concepts* (`concepts.toml`) that stand near each other: then
-«handing my records to my mate» teaches something about «gave her jewellery to a friend». No learned embedding, no
-model file: hashes into one table of small integers.
+Its features are words, their neighbours, and runs and pairs of *concepts* (`concepts.toml`) that stand near each other:
+then «handing my records to my mate» teaches something about «gave her jewellery to a friend». No model file: hashes
+into one table of small integers. An encoder (any callable that turns texts into rows of `WIDTH` numbers, of the kind
+the weights were trained with) is given from outside and only adds to the score; without it, or if it fails, the hashed
+features decide alone.
+
+Shapes: F buckets, G buckets that tell the categories apart, C categories, D width of the encoder.
 """
 
 from __future__ import annotations
@@ -10,7 +15,7 @@ from __future__ import annotations
 import base64
 import tomllib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -22,57 +27,99 @@ from ..core.errors import BadFile
 from .normalise import sentences
 from .types import CATEGORIES, Category
 
+Encoder = Callable[[Sequence[str]], np.ndarray]
+
 HERE = Path(__file__).parent
 WEIGHTS = HERE / "weights.toml"
-BUCKETS = 1 << 15
-#: the classes, the harmless one first
-CLASSES: tuple[str, ...] = ("none", *CATEGORIES)
+BUCKETS, CATEGORY_BUCKETS, WIDTH = 1 << 17, 1 << 13, 384
 _NEAR = 5  # concepts pair up over so many places
 _FEWEST = 4  # words that a sentence must have to mean something by itself
 _LONGEST = 60  # words of a sentence that are read; more is cut into pieces
+_LEAST = -9.0  # the score of a text with nothing to read
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Scores from which on a text counts as dangerous: at first, and once the guard is alert."""
+
+    first: float
+    alert: float
 
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """How much a text sounds like each category: `danger` is all but the harmless class together."""
+    """How much a text sounds like danger, in log-odds against `threshold`, and of which kind."""
 
-    danger: float
+    score: float
     category: Category
+    thresholds: Thresholds
+
+    def dangerous(self, alert: bool) -> bool:
+        return self.score > (self.thresholds.alert if alert else self.thresholds.first)
 
 
+@dataclass(frozen=True, slots=True)
 class Classifier:
-    def __init__(self, weights_CF: np.ndarray, bias_C: np.ndarray) -> None:
-        self.weights_CF, self.bias_C = weights_CF, bias_C
+    danger_F: np.ndarray
+    category_CG: np.ndarray
+    bias: float
+    alone: Thresholds
+    meaning_D: np.ndarray | None = None
+    meaning_bias: float = 0.0
+    together: Thresholds | None = None  # with an encoder
 
-    def guess(self, text: str) -> Guess:
+    def guess(self, text: str, encoder: Encoder | None = None) -> Guess:
         """The most dangerous of a plain text's sentences and of each two that follow one another."""
-        best = Guess(0.0, "suicide")
+        best, worst = _LEAST, ""
         for piece in pieces(text):
-            found = self._guess(piece)
-            if found.danger > best.danger:
-                best = found
-        return best
+            score = self.score(piece)
+            if score > best:
+                best, worst = score, piece
+        vector_D = _vector(encoder, text) if self.together is not None else None
+        if vector_D is None or self.together is None or self.meaning_D is None:
+            return Guess(best, self._category(worst), self.alone)
+        best += float(vector_D @ self.meaning_D) + self.meaning_bias
+        return Guess(best, self._category(worst or text), self.together)
 
-    def _guess(self, piece: str) -> Guess:
-        seen = features(piece)
+    def score(self, piece: str) -> float:
         if len(piece.split()) < _FEWEST:
-            return Guess(0.0, "suicide")
-        logit_C = self.weights_CF[:, seen].sum(axis=1) / np.sqrt(len(seen)) + self.bias_C
-        odds_C = np.exp(logit_C - logit_C.max())
-        chance_C = odds_C / odds_C.sum()
-        return Guess(float(1 - chance_C[0]), CATEGORIES[int(chance_C[1:].argmax())])
+            return _LEAST
+        seen = features(piece)
+        return max(_LEAST, float(self.danger_F[seen].sum() / np.sqrt(len(seen))) + self.bias)
+
+    def _category(self, piece: str) -> Category:
+        return CATEGORIES[int(self.category_CG[:, features(piece) % CATEGORY_BUCKETS].sum(axis=1).argmax())]
 
 
 def features(text: str) -> np.ndarray:
-    """The buckets of a plain sentence: words, neighbours, and pairs of near concepts in their order."""
+    """The buckets of a plain sentence: words, neighbours, runs of three, and pairs of near concepts in their order."""
     words = [word for word in text.split() if word not in (".", ",")]
     meant = [concept(word) for word in words]
-    found = {f"w {word}" for word in words} | {f"b {a} {b}" for a, b in pairwise(meant)}
+    found = {f"w {word}" for word in words}
+    found |= {f"b {a} {b}" for a, b in pairwise(words)} | {f"b {a} {b}" for a, b in pairwise(meant)}
+    found |= {f"t {a} {b} {c}" for a, b, c in zip(meant, meant[1:], meant[2:], strict=False)}
     for place, name in enumerate(meant):
+        found |= {f"s {name} {other}" for other in meant[place + 2 : place + 4]}
         if name.isupper():
             found.add(f"c {name}")
             found |= {f"p {name} {other}" for other in meant[place + 1 : place + 1 + _NEAR] if other.isupper()}
     return np.fromiter({zlib.crc32(f.encode()) % BUCKETS for f in found}, dtype=np.int64)
+
+
+def written_out(text: str) -> str:
+    """Plain text as an encoder likes it: with its full stops and commas where people put them."""
+    return text.replace(" . ", ". ").replace(" , ", ", ").strip(" .")
+
+
+def _vector(encoder: Encoder | None, text: str) -> np.ndarray | None:
+    """The text's vector; none without an encoder, or if it fails: the guard must work with every model dead."""
+    if encoder is None or len(text.split()) < _FEWEST:
+        return None
+    try:
+        vector_D = np.asarray(encoder([written_out(text)]), dtype=np.float32).reshape(-1)
+    except Exception:
+        return None
+    return vector_D if vector_D.shape == (WIDTH,) and np.isfinite(vector_D).all() else None
 
 
 @cache
@@ -105,22 +152,44 @@ def classifier(path: Path = WEIGHTS) -> Classifier:
     """The trained classifier of the package."""
     try:
         stored = tomllib.loads(path.read_text(encoding="utf-8"))
-        raw = zlib.decompress(base64.b64decode(stored["weights"]))
-        weights_CF = np.frombuffer(raw, dtype=np.int8).reshape(len(CLASSES), BUCKETS) * np.float32(stored["scale"])
-        return Classifier(weights_CF, np.array(stored["bias"], dtype=np.float32))
-    except (OSError, KeyError, ValueError, zlib.error) as error:
+        meaning = stored.get("meaning")
+        return Classifier(
+            _unpacked(stored["danger"], (BUCKETS,)),
+            _unpacked(stored["category"], (len(CATEGORIES), CATEGORY_BUCKETS)),
+            stored["danger"]["bias"],
+            Thresholds(**stored["alone"]),
+            _unpacked(meaning, (WIDTH,)) if meaning else None,
+            meaning["bias"] if meaning else 0.0,
+            Thresholds(**stored["together"]) if meaning else None,
+        )
+    except (OSError, KeyError, TypeError, ValueError, zlib.error) as error:
         hint = "make it again with: python -m empathia.guard.train"
         raise BadFile(path, f"not the guard's weights: {error}", hint=hint) from error
 
 
-def pack(weights_CF: np.ndarray, bias_C: np.ndarray) -> str:
+def pack(made: Classifier) -> str:
     """The weights as TOML: eight bits each, compressed."""
-    scale = float(np.abs(weights_CF).max()) / 127
-    small = np.round(weights_CF / scale).astype(np.int8)
-    packed = base64.b64encode(zlib.compress(small.tobytes(), 9)).decode()
-    bias = ", ".join(f"{value:.6f}" for value in bias_C)
-    return (
-        "# Made by: python -m empathia.guard.train. Rows: "
-        + ", ".join(CLASSES)
-        + f'.\nscale = {scale:.8f}\nbias = [{bias}]\nweights = "{packed}"\n'
-    )
+    tables = [
+        "# Made by: python -m empathia.guard.train",
+        _limits("alone", made.alone),
+        _packed("danger", made.danger_F, made.bias),
+        _packed("category", made.category_CG, 0.0),
+    ]
+    if made.meaning_D is not None and made.together is not None:
+        tables += [_limits("together", made.together), _packed("meaning", made.meaning_D, made.meaning_bias)]
+    return "\n\n".join(tables) + "\n"
+
+
+def _limits(name: str, limits: Thresholds) -> str:
+    return f"[{name}]\nfirst = {limits.first:.4f}\nalert = {limits.alert:.4f}"
+
+
+def _packed(name: str, weights: np.ndarray, bias: float) -> str:
+    scale = float(np.abs(weights).max()) / 127
+    raw = zlib.compress(np.round(weights / scale).astype(np.int8).tobytes(), 9)
+    return f'[{name}]\nscale = {scale:.8f}\nbias = {bias:.6f}\nweights = "{base64.b64encode(raw).decode()}"'
+
+
+def _unpacked(table: dict[str, str], shape: tuple[int, ...]) -> np.ndarray:
+    raw = zlib.decompress(base64.b64decode(table["weights"]))
+    return np.frombuffer(raw, dtype=np.int8).reshape(shape) * np.float32(table["scale"])
