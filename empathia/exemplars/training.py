@@ -111,7 +111,7 @@ def train(
     say(
         f"exemplars: {len(conversations):,} dialogues, {pairs:,} pairs, {len(planned):,} updates, {state.update:,} done"
     )
-    with (folder / LOG).open("a", encoding="utf-8") as log:
+    with (folder / LOG).open("a", buffering=1, encoding="utf-8") as log:
         for batch in planned[state.update :]:
             if state.update == stop_at:
                 state.save()
@@ -119,7 +119,6 @@ def train(
             entry = state.step(batch)
             log.write(json.dumps(entry) + "\n")
             if state.update % 20 == 0 or state.update == len(planned):
-                log.flush()
                 say(" ".join(f"{key} {value:.4g}" for key, value in entry.items()))
             state.save_sometimes()
     state.save()
