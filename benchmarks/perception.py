@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import log_softmax, softmax
 
 from empathia.core.errors import MissingFile
 from empathia.core.files import atomic, read_json, write_json
@@ -37,7 +37,7 @@ from empathia.evaluation.signature import sign
 from empathia.evaluation.significance import bootstrap_mean, bounded
 from empathia.perception import Perception
 from empathia.perception.enrich import version_of
-from empathia.perception.perception import levels
+from empathia.perception.perception import DECISION, levels
 from empathia.perception.sentiment import sentiment
 
 PAGE = Path(__file__).parents[1] / "docs" / "perception.md"
@@ -148,7 +148,9 @@ def feeling(options: Options, precision: str) -> list[Score]:
     scores.append(replace(calibration_error(chances, gold, 15, where), name="emotion_ece"))
     said = [i for i, row in enumerate(rows) if row.labels["reply"] >= 0]
     wanted = [EMOTIONS_AND_INTENTS[rows[i].labels["reply"]] for i in said]
-    foreseen = [EMOTIONS_AND_INTENTS[i] for i in found["reply"][said].argmax(1)]
+    plain = log_softmax(found["reply"][said] / options.perception.calibration.get("reply", 1.0), axis=1)
+    corrected = plain + options.perception._feeling.heads[DECISION]
+    foreseen = [EMOTIONS_AND_INTENTS[i] for i in corrected.argmax(1)]
     scores += [
         replace(score, name=f"reply_{score.name}")
         for score in classification(wanted, foreseen, where)

@@ -27,6 +27,8 @@ from .sentiment import sentiment
 from .tokens import Reader, Tokens
 from .words import Words
 
+#: the name of the correction by which one label is named for the reply to come (training/decision.py)
+DECISION = "reply.decision"
 #: word pieces of a post or a response, and of both, for the mechanisms (as in training)
 PAIR_TURN, PAIR_TOTAL = 96, 176
 
@@ -65,6 +67,12 @@ class Perception:
         return self._cause.each(
             inputs, lambda states, batch: self._caused(states, batch, [asked[id(t)] for t in batch])
         )
+
+    def expected(self, intent: Mapping[str, float]) -> str:
+        """The one label to expect of the reply, from an evidence's `intent`: its likeliest, common ones weighed down."""
+        correction = self._feeling.heads.get(DECISION, np.zeros(len(EMOTIONS_AND_INTENTS), np.float32))
+        scores = [np.log(max(intent[label], 1e-9)) for label in EMOTIONS_AND_INTENTS] + correction
+        return EMOTIONS_AND_INTENTS[int(np.argmax(scores))]
 
     # What an utterance says ----------------------------------------------------------------------------------
 

@@ -28,6 +28,7 @@ from ..perception import Perception
 from ..words import WORDS
 from .calibrate import calibration
 from .card import write_card
+from .decision import fit_decision
 from .export import export_encoder, export_words
 from .fit import Network
 from .network import Encoder
@@ -50,6 +51,8 @@ def finish(runs: Path, out: Path, only: Sequence[str] = (), threads: int = 1, sa
             measured = calibration(name, Perception(out, threads))
             _note(out, measured)
             say(f"{name}: " + ", ".join(f"{key} {value:.3f}" for key, value in measured.items()))
+            if name == "feeling":
+                fit_decision(out, Perception(out, threads), say)
     if "plan" in steps:
         fit_plan(out, Perception(out, threads), say)
     if "card" in steps:

@@ -26,7 +26,7 @@ _LABEL = {name: i for i, name in enumerate(EMOTIONS_AND_INTENTS)}
 
 class Utterance:
     name = "utterance"
-    silver_rows = 20_000  # drawn anew for every epoch
+    silver_rows = 15_000  # drawn anew for every epoch
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
