@@ -69,7 +69,7 @@ class Perception:
         )
 
     def expected(self, intent: Mapping[str, float]) -> str:
-        """The one label to expect of the reply, from an evidence's `intent`: its likeliest, common ones weighed down."""
+        """The one label to expect of the reply, given an evidence's `intent`; common ones weigh less."""
         correction = self._feeling.heads.get(DECISION, np.zeros(len(EMOTIONS_AND_INTENTS), np.float32))
         scores = [np.log(max(intent[label], 1e-9)) for label in EMOTIONS_AND_INTENTS] + correction
         return EMOTIONS_AND_INTENTS[int(np.argmax(scores))]
