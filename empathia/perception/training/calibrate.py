@@ -35,6 +35,8 @@ ROWS = 2_500
 #: thresholds to try, and how many on either side are averaged
 GRID = np.round(np.arange(0.2, 0.801, 0.02), 2)
 _SMOOTH = 4
+#: for words; most annotated spans are almost whole turns, so F1 would take less still, and marking all marks nothing
+WORD_GRID = GRID[GRID >= 0.3]
 
 Spans = dict[int, tuple[int, int]]  # turn → first and past-last character
 
@@ -84,7 +86,7 @@ def cause_thresholds(perception: Perception) -> dict[str, float]:
     """`cause_threshold` by F1 over turns, then `cause_word_threshold` by F1 over the characters of cause words."""
     asked = Causes(perception, "valid")
     turn = best(asked.turn_f1)
-    return {"cause_threshold": turn, "cause_word_threshold": best(lambda at: asked.word_f1(turn, at))}
+    return {"cause_threshold": turn, "cause_word_threshold": best(lambda at: asked.word_f1(turn, at), WORD_GRID)}
 
 
 class Causes:
@@ -139,9 +141,9 @@ def f1_of_sets(guessed: Sequence[set[Any]], gold: Sequence[set[Any]]) -> float:
     return 2 * hits / max(1, sum(map(len, guessed)) + sum(map(len, gold)))
 
 
-def best(score: Callable[[float], float]) -> float:
-    """The threshold of `GRID` with the highest score, each averaged with its neighbours'."""
-    raw = np.array([score(float(at)) for at in GRID])
+def best(score: Callable[[float], float], grid: NDArray[np.float64] = GRID) -> float:
+    """The threshold with the highest score, each averaged with its neighbours'."""
+    raw = np.array([score(float(at)) for at in grid])
     window = np.ones(2 * _SMOOTH + 1)
     smooth = np.convolve(raw, window, "same") / np.convolve(np.ones_like(raw), window, "same")
-    return float(GRID[int(smooth.argmax())])
+    return float(grid[int(smooth.argmax())])
