@@ -56,12 +56,13 @@ class Perceived:
     asked: Asked
     evidence: Evidence
     labels: Mapping[str, float]  # of the last turn, over the 41
+    expected: str  # the one label to expect of the reply
     act: Act | None = None
 
     def as_dict(self) -> dict[str, Any]:
         row: dict[str, Any] = {} if self.asked.id is None else {"id": self.asked.id}
         row["turns"] = [{"speaker": turn.speaker, "text": turn.text} for turn in self.asked.context.turns]
-        row |= self.evidence.as_dict() | {"labels": dict(self.labels)}
+        row |= self.evidence.as_dict() | {"labels": dict(self.labels), "expected": self.expected}
         return row if self.act is None else row | {"reply": self.act.as_dict()}
 
 
@@ -73,7 +74,8 @@ def perceived(perception: Perception, asked: Iterable[Asked]) -> Iterator[Percei
         labels = perception.utterances([one.context.last for one in batch])
         acts = iter(_acts(perception, [(one.context, one.reply) for one in batch if one.reply is not None]))
         for one, seen, said in zip(batch, evidence, labels, strict=True):
-            yield Perceived(one, seen, said, None if one.reply is None else next(acts))
+            expected = perception.expected(seen.intent or {})
+            yield Perceived(one, seen, said, expected, None if one.reply is None else next(acts))
 
 
 def _acts(perception: Perception, pairs: list[tuple[Context, str]]) -> list[Act]:
@@ -103,6 +105,7 @@ def show(found: Perceived, console: Console | None = None) -> None:
         table.add_row("sentiment", "", "", f"{evidence.sentiment:+.2f}")
     _bars(table, "last turn", found.labels, 1)
     _bars(table, "a listener", evidence.intent or {}, 3)
+    table.add_row("expect", found.expected, "", "")
     for name, level in (evidence.mechanisms or {}).items():
         table.add_row("", name.replace("_", " "), _bar(level / 2, "magenta"), f"{level:.1f} of 2")
     if (act := found.act) is not None:

@@ -45,6 +45,7 @@ def failure(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def sane(found: dict) -> None:
     assert set(found["emotion"]) == set(EMOTIONS) and sum(found["emotion"].values()) == pytest.approx(1, abs=1e-4)
     assert set(found["intent"]) == set(EMOTIONS_AND_INTENTS) == set(found["labels"])
+    assert found["expected"] in EMOTIONS_AND_INTENTS
     assert 0 <= found["polarity"] <= 1 and -1 <= found["sentiment"] <= 1
     for turn, first, last in found["cause_words"]:
         assert turn in found["causes"] and 0 <= first < last <= len(found["turns"][turn]["text"])
