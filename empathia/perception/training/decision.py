@@ -37,9 +37,8 @@ def fit_decision(folder: Path, perception: Perception, say: Callable[[str], None
     prior = log_prior()
     scores = [weighted_f1((chances - part * prior).argmax(1), gold) for part in PARTS]
     best = int(np.argmax(np.convolve(scores, [0.25, 0.5, 0.25], "same")[1:-1])) + 1
-    say(
-        f"decision: {PARTS[best]:.2f} of the prior, weighted F1 {scores[best]:.4f} on validation (plain {scores[0]:.4f})"
-    )
+    gain = f"weighted F1 on validation {scores[best]:.4f}, plain {scores[0]:.4f}"
+    say(f"decision: {PARTS[best]:.2f} of the prior; {gain}")
     path = folder / "feeling.safetensors"
     tensors = load_file(path) | {f"heads.{DECISION}": (-PARTS[best] * prior).astype(np.float16)}
     with atomic(path, "wb") as out:
