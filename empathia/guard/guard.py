@@ -22,7 +22,7 @@ from ..core.errors import BadFile
 from ..core.types import Context
 from .classifier import Encoder, classifier
 from .helplines import Country, country_of
-from .normalise import plain, sentences
+from .normalise import plain
 from .rules import rules
 from .types import Category, Sign, Verdict
 
@@ -60,8 +60,7 @@ class Guard:
         sign = self._rules.sign(text)
         if sign is not None or (alert and _DENIAL.search(text)):
             return sign
-        unsettled = " . ".join(s for s in sentences(text) if not self._rules.settled(s))
-        guess = self._classifier.guess(unsettled, self._encoder)
+        guess = self._classifier.guess(self._rules.unsettled(text), self._encoder)
         if not guess.dangerous(alert):
             return None
         return Sign(guess.category, False, "self", self._rules.imminent(text), "sounds like it")

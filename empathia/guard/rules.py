@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import BadFile, nearest
+from .normalise import sentences
 from .types import CATEGORIES, About, Category, Sign
 
 FOLDER = Path(__file__).parent / "rules"
@@ -65,10 +66,13 @@ class Rules:
                 break
         return found
 
-    def settled(self, sentence: str) -> bool:
-        """Whether the classifier need not read it: a rule has and found it harmless, or it is told from afar."""
+    def unsettled(self, text: str) -> str:
+        """What is left for the classifier: not what a rule found harmless, what is told from afar, idioms."""
+        return " . ".join(sentence for sentence in sentences(text) if not self._settled(sentence))
+
+    def _settled(self, sentence: str) -> bool:
         heard = any(next(rule.matches(sentence), None) for rule in self.rules if rule.explicit)
-        return heard or self.over(sentence) or self.topical(sentence)
+        return heard or self.over(sentence) or self.topical(sentence) or bool(self.words["idiom"].search(sentence))
 
     def imminent(self, text: str) -> bool:
         return self.words["imminent"].search(text) is not None
@@ -119,7 +123,17 @@ def rules() -> Rules:
         words[name] = _filled(expression, words, FOLDER / "words.toml")
     compiled = {
         name: re.compile(rf"\b(?:{words[name]})\b")
-        for name in ("topic", "first_hand", "long_ago", "over_now", "not_over", "laughter", "imminent", "weapon")
+        for name in (
+            "topic",
+            "first_hand",
+            "idiom",
+            "long_ago",
+            "over_now",
+            "not_over",
+            "laughter",
+            "imminent",
+            "weapon",
+        )
     }
     compiled["undenied"] = re.compile(rf"\b{words['undenied']}\b")
     compiled["denied"] = re.compile(rf"\b{words['denied']} ?$")

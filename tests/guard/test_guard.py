@@ -8,7 +8,7 @@ import pytest
 from empathia.core.errors import BadInput
 from empathia.core.types import Context, Turn
 from empathia.guard import CATEGORIES, Guard, Verdict
-from empathia.guard.classifier import BUCKETS, CLASSES, WEIGHTS, classifier, pack
+from empathia.guard.classifier import BUCKETS, WEIGHTS, WIDTH, classifier, pack
 from empathia.guard.helplines import ANYWHERE, countries, country_of
 from empathia.guard.normalise import plain
 
@@ -157,10 +157,33 @@ def test_which_country(monkeypatch):
 def test_weights_are_small_and_survive_packing(tmp_path):
     assert WEIGHTS.stat().st_size < 300_000
     made = classifier()
-    assert made.weights_CF.shape == (len(CLASSES), BUCKETS)
-    (tmp_path / "w.toml").write_text(pack(made.weights_CF, made.bias_C), "utf-8")
+    assert made.danger_F.shape == (BUCKETS,) and made.meaning_D.shape == (WIDTH,)
+    (tmp_path / "w.toml").write_text(pack(made), "utf-8")
     again = classifier(tmp_path / "w.toml")
-    assert np.abs(again.weights_CF - made.weights_CF).max() < 1e-2
+    assert np.abs(again.danger_F - made.danger_F).max() < 1e-2
+    assert again.alone == made.alone and again.together == made.together
+
+
+HINT = "some evenings the garden and I have very little to say to one another"  # no rule and no word of it is alarming
+
+
+def test_an_encoder_is_heard():
+    meaning_D = classifier().meaning_D
+    grave = Guard("NZ", encoder=lambda texts: np.array([meaning_D / np.linalg.norm(meaning_D) for _ in texts]))
+    assert Guard("NZ").check(Context.of(HINT)) == Verdict()
+    assert grave.check(Context.of(HINT)).level == "crisis"
+
+
+@pytest.mark.parametrize("vectors", [np.zeros((1, 3)), np.full((1, WIDTH), np.nan), None])
+def test_a_broken_encoder_changes_nothing(guard, vectors):
+    def encoder(texts):
+        if vectors is None:
+            raise RuntimeError("the model is dead")
+        return vectors
+
+    broken = Guard("NZ", encoder=encoder)
+    for message in (HINT, "I want to kill myself", "They'd all breathe easier without me around"):
+        assert broken.check(Context.of(message)) == guard.check(Context.of(message))
 
 
 def test_long_and_hostile_messages_are_read_in_bounded_time(guard):
