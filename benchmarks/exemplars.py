@@ -4,7 +4,8 @@
 
 Recall@1, 10 and 100 of the given reply among all listener replies of EmpatheticDialogues' test split, and collapse:
 how far what is found for a conversation of three turns or more is what is found for its first turn alone (LEMPEx' named
-weakness), beside the same for its last turn. Three encoders: the trained one if there is one, MiniLM as it comes turn
+weakness), beside the same for its last turn, and `repeats`, how often what the listener has said already scores above
+what was said next. Three encoders: the trained one if there is one, MiniLM as it comes turn
 by turn, and MiniLM on the joined text, as LEMPEx reads. `--limit` takes a random sample: fewer candidates,
 easier, never recorded. Needs EMPATHIA_DATA.
 """
@@ -22,7 +23,7 @@ from empathia.corpora.registry import corpus
 from empathia.evaluation import board
 from empathia.evaluation.board import Figure
 from empathia.exemplars.encoder import DialogueEncoder, JoinedEncoder, PlainEncoder, TunedEncoder, load
-from empathia.exemplars.measure import collapse, ranks, recall_at
+from empathia.exemplars.measure import collapse, ranks, recall_at, repeats
 from empathia.text import sentence_encoder
 
 MOST, SEED = (1, 10, 100), 2026
@@ -61,6 +62,8 @@ def figures(name: str, encoder: DialogueEncoder, examples: Sequence[Example]) ->
         rows.append((f"{name}/same_best_as_{which}_turn", read.same_best, "%", conditions))
         rows.append((f"{name}/shared_with_{which}_turn", read.shared, "%", f"{conditions}|nearest:10"))
         rows.append((f"{name}/cosine_to_{which}_turn", read.cosine, "", conditions))
+    again = repeats(encoder, contexts, [example.gold.reply for example in examples])
+    rows.append((f"{name}/repeats", again, "%", f"ed-test|encoder:{encoder.signature}|turns>=3"))
     rows.append((f"{name}/text", spent, "ms", f"{signature}|processor time, mean"))
     return rows
 

@@ -20,13 +20,13 @@ from ..core import places
 from ..core.config import build
 from ..core.errors import BadFile
 from ..core.files import existing, read_json
-from ..core.types import Context
+from ..core.types import Context, Turn
 from ..perception.encoder import Encoder
 from ..perception.tokens import Reader, Tokens
 from ..perception.words import WORDS, Words
 from ..text import sentence_encoder
 from ..text.sentence_encoder import WIDTH, SentenceEncoder
-from .reading import FADE, PIECES, Array, pool_weights, read_contexts, read_replies, recency
+from .reading import KINDS, SIGNATURE, Array, Parts, parts, read_turns
 
 #: the encoder's files (`exemplars.onnx`, `exemplars.safetensors`), its run, and its folder among the shipped weights
 NAME = "exemplars"
@@ -75,20 +75,17 @@ def load(announce: Callable[[str], None] | None = None) -> DialogueEncoder:
 
 
 class PlainEncoder:
-    """MiniLM as it comes: each turn by itself, then their mean, later turns counting more."""
+    """MiniLM as it comes, turn by turn."""
 
     weights = Weights()
 
     def __init__(self, sentences: SentenceEncoder) -> None:
         self._sentences = sentences
-        self.signature = f"{sentences.signature}/turns-{FADE:g}"
+        self.signature = f"{sentences.signature}/turns-{SIGNATURE}"
 
     def contexts(self, contexts: Sequence[Context]) -> Queries:
-        texts = list(dict.fromkeys(turn.text for context in contexts for turn in context.turns))
-        row = {text: i for i, text in enumerate(texts)}
-        vectors_ND = self._sentences(texts)
-        means = [recency(len(c.turns)) @ vectors_ND[[row[turn.text] for turn in c.turns]] for c in contexts]
-        about_ND = normalised(np.array(means, dtype=np.float32).reshape(len(contexts), vectors_ND.shape[1]))
+        split = parts(contexts)
+        about_ND = normalised(summed(split, self._sentences([turn.text for turn in split.turns]), len(contexts)))
         return Queries(about_ND, about_ND)
 
     def replies(self, texts: Sequence[str]) -> Array:
@@ -120,28 +117,42 @@ class TunedEncoder:
         card = read_json(folder / CARD)
         if not isinstance(card, dict) or not isinstance(card.get("signature"), str):
             raise BadFile(folder / CARD, "not a card of an encoder", hint="export the encoder again")
-        self.signature = f"{card['signature']}/{PIECES}-{FADE:g}"
+        self.signature = f"{card['signature']}/{SIGNATURE}"
         self.weights = build(Weights, card.get("weights", {}), "weights")
         shared = folder if (folder / WORDS).exists() else places.shipped() / "perception"
         self._reader = Reader(existing(shared / TOKENIZER, "get a fresh copy of weights/"))
         self._layers = Encoder(folder, NAME, Words(shared), threads=1)
-        self._answer_DD = self._layers.heads["answer.weight"]
+        self._answer = {kind: self._layers.heads[f"answer.{kind}"] for kind in KINDS}
 
     def contexts(self, contexts: Sequence[Context]) -> Queries:
-        about_ND = self._vectors(read_contexts(self._reader, contexts))
-        return Queries(about_ND, normalised(about_ND + about_ND @ self._answer_DD.T))
+        split = parts(contexts)
+        turns_ND = self._turns(split.turns)
+        about_ND = summed(split, turns_ND, len(contexts))
+        answer_ND = about_ND.copy()
+        for number, kind in enumerate(KINDS):
+            moved_ND = turns_ND @ self._answer[kind].T
+            answer_ND += summed(split, moved_ND, len(contexts), only=number)
+        return Queries(normalised(about_ND), normalised(answer_ND))
 
     def replies(self, texts: Sequence[str]) -> Array:
-        return self._vectors(read_replies(self._reader, texts))
+        return self._turns([Turn("listener", text) for text in texts])
 
-    def _vectors(self, read: Sequence[Tokens]) -> Array:
+    def _turns(self, turns: Sequence[Turn]) -> Array:
         def vector(tokens: Tokens) -> Array:
-            pooled: Array = pool_weights(tokens) @ self._layers.states([tokens])[0]
-            return pooled
+            mean: Array = self._layers.states([tokens])[0].mean(0)
+            return mean
 
         with ThreadPoolExecutor(_cores()) as threads:
-            rows = list(threads.map(vector, read))
+            rows = list(threads.map(vector, read_turns(self._reader, turns)))
         return normalised(np.array(rows, dtype=np.float32).reshape(len(rows), WIDTH))
+
+
+def summed(split: Parts, turns_ND: Array, contexts: int, only: int | None = None) -> Array:
+    """The weighted sum of each context's turns, or of those of one kind."""
+    mine = slice(None) if only is None else split.kind_U == only
+    total = np.zeros((contexts, turns_ND.shape[1]), dtype=np.float32)
+    np.add.at(total, split.context_U[mine], split.weight_U[mine][:, None] * turns_ND[split.turn_U[mine]])
+    return total
 
 
 def normalised(rows_ND: Array) -> Array:

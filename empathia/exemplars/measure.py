@@ -54,6 +54,20 @@ def collapse(encoder: DialogueEncoder, contexts: Sequence[Context], replies_ND: 
     )
 
 
+def repeats(encoder: DialogueEncoder, contexts: Sequence[Context], given: Sequence[str]) -> float:
+    """Conversations in which what the listener has said already fits better than what was said next, in percent."""
+    long = [(context, reply) for context, reply in zip(contexts, given, strict=True) if len(context.turns) >= 3]
+    answers = encoder.contexts([context for context, _ in long]).answer_ND
+    said = [[turn.text for turn in context.turns if turn.speaker == "listener"] for context, _ in long]
+    texts = list(dict.fromkeys([*(reply for _, reply in long), *(text for texts in said for text in texts)]))
+    vectors = dict(zip(texts, encoder.replies(texts), strict=True))
+    again = [
+        any(vectors[text] @ answer > vectors[reply] @ answer for text in before)
+        for (_, reply), before, answer in zip(long, said, answers, strict=True)
+    ]
+    return float(100 * np.mean(again))
+
+
 def nearest_replies(answer_ND: Array, replies_ND: Array, most: int = NEAREST) -> np.ndarray:
     """Places of the nearest replies of each context, best first."""
     found = []

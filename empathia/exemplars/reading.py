@@ -1,16 +1,19 @@
-"""How a conversation is read for retrieval: word pieces, and how much each counts in the conversation's vector.
+"""How a conversation is read for retrieval: turn by turn, and how much each turn counts.
 
-LEMPEx' retriever often finds for a whole conversation what it finds for the first utterance: that one is the
-longest, and a mean over pieces follows the longest. Here all turns are read together, so that each knows the
-others, but pooled turn by turn: the last turn counts 1, the one before `FADE`, then `FADE`², however long they are.
+LEMPEx' retriever often finds for a whole conversation what it finds for the first utterance: that one tells the story
+and is the longest, and a vector of the joined text follows it. Reading the turns together and pooling them turn by turn
+was tried first and collapsed as much: through attention the story gets into every turn's pieces. So each turn is read
+by itself, and a conversation is the sum of its turns, the last counting 1, the one before `FADE`, then `FADE`², however
+long they are.
 
-A single turn's pieces all count the same, [CLS] and [SEP] included, which is all-MiniLM-L6-v2's own mean. A reply is
-read as a listener's turn.
+A turn's vector depends on its text and on who says it, nothing else. A reply is a listener's turn, and has the same
+vector when it has become part of a later context.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,41 +25,52 @@ Array = NDArray[np.float32]
 
 #: how much a turn counts beside the one after it; un-tuned recall is flat from .5 to 1, collapse falls with it
 FADE = 0.7
-#: word pieces of a context and of a reply, marks included; of one turn among several (first and last always fit)
-CONTEXT, REPLY, TURN = 64, 32, 30
-PIECES = f"{CONTEXT}-{REPLY}-{TURN}"
+#: turns of a context that are read, the first among them, and word pieces of a turn, marks included
+TURNS, PIECES = 5, 48
+#: what a turn is to the reply that is looked for
+KINDS = ("last", "earlier", "listener")
+SIGNATURE = f"{TURNS}-{PIECES}-{FADE:g}"
 
 
-def read_contexts(reader: Reader, contexts: Sequence[Context]) -> list[Tokens]:
-    """The pieces of each context; a single turn may fill all the room."""
-    found: dict[int, Tokens] = {}
-    for alone, turn in ((True, CONTEXT - 2), (False, TURN)):
-        places = [i for i, context in enumerate(contexts) if (len(context.turns) == 1) is alone]
-        found |= dict(zip(places, reader.contexts([contexts[i] for i in places], turn, CONTEXT), strict=True))
-    return [found[i] for i in range(len(contexts))]
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Contexts in parts: distinct turns, and for each use of one which context uses it, as what, and how much."""
+
+    turns: tuple[Turn, ...]
+    turn_U: NDArray[np.int64]
+    context_U: NDArray[np.int64]
+    kind_U: NDArray[np.int64]
+    weight_U: Array
 
 
-def read_replies(reader: Reader, texts: Sequence[str]) -> list[Tokens]:
-    return reader.contexts([Context((Turn("listener", text),)) for text in texts], REPLY - 2, REPLY)
+def parts(contexts: Sequence[Context], more: Sequence[Turn] = ()) -> Parts:
+    """The parts of some contexts; `more` are turns that are read too, whoever uses them."""
+    numbers: dict[Turn, int] = {}
+    which, place, kind, weight = [], [], [], []
+    for i, context in enumerate(contexts):
+        kept = _kept(context)
+        which += [numbers.setdefault(turn, len(numbers)) for turn in kept]
+        place += [i] * len(kept)
+        kind += [*(2 if turn.speaker == "listener" else 1 for turn in kept[:-1]), 0]
+        weight += recency(len(kept)).tolist()
+    for turn in more:
+        numbers.setdefault(turn, len(numbers))
+    turn_U, context_U, kind_U = (np.array(column, dtype=np.int64) for column in (which, place, kind))
+    return Parts(tuple(numbers), turn_U, context_U, kind_U, np.array(weight, dtype=np.float32))
+
+
+def read_turns(reader: Reader, turns: Sequence[Turn]) -> list[Tokens]:
+    """Word pieces of each turn by itself."""
+    return reader.contexts([Context((turn,)) for turn in turns], PIECES - 2, PIECES)
 
 
 def recency(turns: int) -> Array:
     """What each of so many turns counts; together 1."""
     counts = np.float32(FADE) ** np.arange(turns, dtype=np.float32)[::-1]
-    return np.asarray(counts / max(counts.sum(), 1e-9), dtype=np.float32)
+    return np.asarray(counts / counts.sum(), dtype=np.float32)
 
 
-def pool_weights(tokens: Tokens) -> Array:
-    """What each piece counts; together 1. A turn's [SEP] belongs to the turn, [CLS] to the last one."""
-    places = np.array(tokens.turns)
-    kept = np.unique(places[places >= 0])
-    if not len(kept):  # no text at all
-        return np.full(len(tokens), 1 / len(tokens), dtype=np.float32)
-    for i in range(1, len(places)):
-        if places[i] < 0:
-            places[i] = places[i - 1]
-    places[places < 0] = kept[-1]
-    weights = np.zeros(len(tokens), dtype=np.float32)
-    for place, share in zip(kept, recency(len(kept)), strict=True):
-        weights[places == place] = share / (places == place).sum()
-    return weights
+def _kept(context: Context) -> tuple[Turn, ...]:
+    """The first turn and the last few; nothing said is one empty turn."""
+    turns = context.turns or (Turn("speaker", ""),)
+    return turns if len(turns) <= TURNS else (turns[0], *turns[1 - TURNS :])

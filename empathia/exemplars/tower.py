@@ -1,10 +1,15 @@
-"""The bi-encoder in torch: one tower for contexts and replies.
+"""The bi-encoder in torch: one tower for the turns of contexts and for replies.
 
-MiniLM's layers (perception's copy, word vectors frozen so that every encoder shares one table), pooled as
-`reading.py` says. Contexts and their replies are not alike, so a context has a second vector, moved by a linear map
-to where its replies lie: answer = about + A · about. A starts at zero, MiniLM as it comes.
+MiniLM's layers (perception's copy, word vectors frozen so that every encoder shares one table), mean over word pieces,
+length one. A context is the sum of its turns (`reading.py`). It lies not where its replies lie, so it has a second
+vector: each turn is moved by a linear map of its kind before they are added up,
 
-Shapes: B rows, T word pieces, D width.
+    about  = Σ w v        answer = Σ w (v + A_kind v)        kind: the last turn, an earlier one, a listener's
+
+The maps start at zero, MiniLM as it comes. Apart, they can learn that what the listener has already said is not what
+to say next.
+
+Shapes: N turns, U uses of turns in contexts, B contexts, D width.
 """
 
 from __future__ import annotations
@@ -19,7 +24,7 @@ from torch import Tensor, nn
 from ..perception.tokens import Tokens
 from ..perception.training.network import WIDTH, Encoder
 from ..perception.training.rows import Batch, Row
-from .reading import pool_weights
+from .reading import KINDS, Parts
 
 #: rows that go through the layers together: like lengths, little padding
 _ROWS = 16
@@ -29,8 +34,7 @@ class Tower(nn.Module):
     def __init__(self, encoder: Encoder) -> None:
         super().__init__()
         self.encoder = encoder
-        self.answer = nn.Linear(WIDTH, WIDTH, bias=False)
-        nn.init.zeros_(self.answer.weight)
+        self.answer = nn.ParameterDict({kind: torch.zeros(WIDTH, WIDTH) for kind in KINDS})
 
     @classmethod
     def pretrained(cls, weights: Path, dropout: float = 0.0) -> Tower:
@@ -40,23 +44,27 @@ class Tower(nn.Module):
         """Everything but the shared word vectors."""
         return {name: value for name, value in self.state_dict().items() if name != "encoder.words.weight"}
 
-    def forward(self, tokens: Sequence[Tokens]) -> Tensor:
-        """(B, D) of length one: where the texts lie."""
-        order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
-        parts = [
-            self._pooled([tokens[i] for i in order[start : start + _ROWS]]) for start in range(0, len(order), _ROWS)
-        ]
+    def forward(self, turns: Sequence[Tokens]) -> Tensor:
+        """(N, D) of length one."""
+        order = sorted(range(len(turns)), key=lambda i: len(turns[i]))
+        found = [self._mean([turns[i] for i in order[start : start + _ROWS]]) for start in range(0, len(order), _ROWS)]
         back = torch.tensor(order).argsort()
-        return F.normalize(torch.cat(parts)[back], dim=-1)
+        return F.normalize(torch.cat(found)[back], dim=-1)
 
-    def answers(self, about_BD: Tensor) -> Tensor:
+    def answers(self, turns_ND: Tensor, parts: Parts) -> Tensor:
         """(B, D) of length one: where the replies to contexts lie."""
-        return F.normalize(about_BD + self.answer(about_BD), dim=-1)
+        used_UD = turns_ND[torch.from_numpy(parts.turn_U)]
+        kind_U, context_U = torch.from_numpy(parts.kind_U), torch.from_numpy(parts.context_U)
+        weight_U1 = torch.from_numpy(parts.weight_U)[:, None]
+        answer_BD = torch.zeros(int(context_U.max()) + 1, WIDTH)
+        for number, kind in enumerate(KINDS):
+            mine = kind_U == number
+            moved_UD = used_UD[mine] + used_UD[mine] @ self.answer[kind].T
+            answer_BD = answer_BD.index_add(0, context_U[mine], weight_U1[mine] * moved_UD)
+        return F.normalize(answer_BD, dim=-1)
 
-    def _pooled(self, tokens: Sequence[Tokens]) -> Tensor:
-        batch = Batch.of([Row(one) for one in tokens])
-        pool_BT = torch.zeros(batch.ids_BT.shape)
-        for i, one in enumerate(tokens):
-            pool_BT[i, : len(one)] = torch.from_numpy(pool_weights(one))
+    def _mean(self, turns: Sequence[Tokens]) -> Tensor:
+        batch = Batch.of([Row(one) for one in turns])
+        there_BT1 = batch.there_BT[:, :, None].float()
         states_BTD: Tensor = self.encoder(batch.ids_BT, batch.listener_BT)
-        return (pool_BT[:, None] @ states_BTD)[:, 0]
+        return (states_BTD * there_BT1).sum(1) / there_BT1.sum(1)

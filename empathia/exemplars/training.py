@@ -8,7 +8,8 @@ of whole dialogues, a few emotions at a time, so every context is set against
 - a dozen replies to the same emotion, where the topic must decide;
 - dozens to other emotions.
 
-The loss is InfoNCE over cosines, both directions; two equal replies in a batch are not each other's negatives.
+Every turn of a dialogue is read once, though it may be part of several contexts and a reply besides. The loss is
+InfoNCE over cosines, both directions; two equal replies in a batch are not each other's negatives.
 """
 
 from __future__ import annotations
@@ -30,17 +31,19 @@ from ..core.errors import BadConfig, BadFile
 from ..core.files import atomic
 from ..core.packages import fetch
 from ..core.places import cache
-from ..core.types import Context, Dialogue
+from ..core.types import Context, Dialogue, Turn
 from ..corpora.registry import corpus
 from ..perception.tokens import Reader, Tokens
 from ..text.sentence_encoder import MEMBERS, PACKAGE
 from .export import export
 from .measure import ranks, recall_at
 from .pairs import merged, plain
-from .reading import read_contexts, read_replies
+from .reading import Parts, parts, read_turns
 from .tower import Tower
 
 CHECKPOINT, LOG = "checkpoint.pt", "log.jsonl"
+
+Pair = tuple[Context, str]  # a context and the reply it got
 
 
 @dataclass(frozen=True)
@@ -71,18 +74,9 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A training pair in word pieces; `reply_key` is equal for equal replies."""
-
-    context: Tokens
-    reply: Tokens
-    reply_key: str
-
-
-@dataclass(frozen=True, slots=True)
 class Conversation:
     emotion: str
-    rows: tuple[Row, ...]
+    pairs: tuple[tuple[Context, str], ...]
 
 
 def train(
@@ -104,10 +98,10 @@ def train(
     if fresh:
         (folder / CHECKPOINT).unlink(missing_ok=True)
     state.resume()
-    conversations = _conversations(reader, settings)
+    conversations = _conversations(settings)
     planned = [batch for e in range(settings.epochs) for batch in batches(conversations, settings, e)]
     state.total = len(planned)
-    pairs = sum(len(conversation.rows) for conversation in conversations)
+    pairs = sum(len(conversation.pairs) for conversation in conversations)
     say(
         f"exemplars: {len(conversations):,} dialogues, {pairs:,} pairs, {len(planned):,} updates, {state.update:,} done"
     )
@@ -116,7 +110,7 @@ def train(
             if state.update == stop_at:
                 state.save()
                 return folder
-            entry = state.step(batch)
+            entry = state.step(batch, reader)
             log.write(json.dumps(entry) + "\n")
             if state.update % 20 == 0 or state.update == len(planned):
                 say(" ".join(f"{key} {value:.4g}" for key, value in entry.items()))
@@ -136,7 +130,7 @@ def info_nce(answer_BD: Tensor, replies_BD: Tensor, same_BB: Tensor, temperature
     return (F.cross_entropy(logits_BB, own_B) + F.cross_entropy(logits_BB.T, own_B)) / 2
 
 
-def batches(conversations: Sequence[Conversation], settings: Settings, epoch: int) -> Iterator[list[Row]]:
+def batches(conversations: Sequence[Conversation], settings: Settings, epoch: int) -> Iterator[list[Pair]]:
     """Each conversation once, `settings.dialogues` at a time, as far as possible of `settings.emotions` emotions."""
     chance = random.Random(f"{settings.seed} {epoch}")
     by_emotion: dict[str, list[Conversation]] = defaultdict(list)
@@ -149,7 +143,7 @@ def batches(conversations: Sequence[Conversation], settings: Settings, epoch: in
         groups += [of_one[i : i + size] for i in range(0, len(of_one), size)]
     chance.shuffle(groups)
     for start in range(0, len(groups), settings.emotions):
-        yield [row for group in groups[start : start + settings.emotions] for c in group for row in c.rows]
+        yield [pair for group in groups[start : start + settings.emotions] for c in group for pair in c.pairs]
 
 
 class State:
@@ -162,32 +156,32 @@ class State:
         self.update, self.total, self.seconds = 0, 1, 0.0
         self._saved_at = time.monotonic()
 
-    def step(self, rows: Sequence[Row]) -> dict[str, float]:
+    def step(self, pairs: Sequence[Pair], reader: Reader) -> dict[str, float]:
         """One optimizer step; what there is to log of it."""
         began = time.monotonic()
         self.tower.train()
         lr = self._rate()
         for group in self.optimizer.param_groups:
             group["lr"] = lr
-        answer_BD = self.tower.answers(self.tower([row.context for row in rows]))
-        replies_BD = self.tower([row.reply for row in rows])
-        loss = info_nce(answer_BD, replies_BD, _equal(rows), self.settings.temperature)
+        seen = Seen.of(pairs, reader)
+        answer_BD, replies_BD = seen.vectors(self.tower)
+        loss = info_nce(answer_BD, replies_BD, _equal(pairs), self.settings.temperature)
         self.optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.tower.parameters(), self.settings.clip)
         self.optimizer.step()
         with torch.no_grad():
-            hit = (answer_BD @ replies_BD.T).argmax(1) == torch.arange(len(rows))
+            hit = (answer_BD @ replies_BD.T).argmax(1) == torch.arange(len(pairs))
         self.update += 1
         spent = time.monotonic() - began
         self.seconds += spent
-        pieces = sum(len(row.context) + len(row.reply) for row in rows)
+        pieces = sum(map(len, seen.read))
         return {
             "update": self.update,
             "of": self.total,
             "loss": loss.item(),
             "in_batch": hit.float().mean().item(),
-            "rows": len(rows),
+            "pairs": len(pairs),
             "lr": lr,
             "pieces_per_second": pieces / spent,
             "minutes": self.seconds / 60,
@@ -237,44 +231,57 @@ class State:
         self.update, self.seconds = saved["update"], saved["seconds"]
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Some pairs as the tower sees them: each distinct turn once, however many contexts share it."""
+
+    parts: Parts
+    read: list[Tokens]
+    reply_B: list[int]  # which turn is the reply
+
+    @classmethod
+    def of(cls, pairs: Sequence[Pair], reader: Reader) -> Seen:
+        replies = [Turn("listener", reply) for _, reply in pairs]
+        split = parts([context for context, _ in pairs], replies)
+        number = {turn: i for i, turn in enumerate(split.turns)}
+        return cls(split, read_turns(reader, split.turns), [number[reply] for reply in replies])
+
+    def vectors(self, tower: Tower) -> tuple[Tensor, Tensor]:
+        """Where the contexts' replies are looked for, and where the replies are."""
+        turns_ND = tower(self.read)
+        return tower.answers(turns_ND, self.parts), turns_ND[self.reply_B]
+
+
 def validated(tower: Tower, reader: Reader, settings: Settings) -> dict[str, float]:
     """Where the given replies stand among all of some validation pairs."""
-    rows = [row for c in _read(reader, corpus(settings.corpus).load("valid")) for row in c.rows]
-    rows = random.Random(0).sample(rows, min(settings.validate, len(rows)))
+    pairs = [pair for c in _answered(corpus(settings.corpus).load("valid")) for pair in c.pairs]
+    pairs = random.Random(0).sample(pairs, min(settings.validate, len(pairs)))
     tower.eval()
     with torch.inference_mode():
-        about = torch.cat([tower([row.context for row in rows[i : i + 256]]) for i in range(0, len(rows), 256)])
-        replies = torch.cat([tower([row.reply for row in rows[i : i + 256]]) for i in range(0, len(rows), 256)])
-        found = ranks(tower.answers(about).numpy(), replies.numpy())
-    return {"candidates": len(rows), **{f"recall_at_{k}": recall_at(found, k) for k in (1, 10, 100)}}
+        answer_BD, replies_BD = Seen.of(pairs, reader).vectors(tower)
+    found = ranks(answer_BD.numpy(), replies_BD.numpy())
+    return {"candidates": len(pairs), **{f"recall_at_{k}": recall_at(found, k) for k in (1, 10, 100)}}
 
 
-def _conversations(reader: Reader, settings: Settings) -> list[Conversation]:
+def _conversations(settings: Settings) -> list[Conversation]:
     dialogues = corpus(settings.corpus).load("train")
-    kept = random.Random(settings.seed).sample(dialogues, max(1, round(settings.share * len(dialogues))))
-    return _read(reader, kept)
+    return _answered(random.Random(settings.seed).sample(dialogues, max(1, round(settings.share * len(dialogues)))))
 
 
-def _read(reader: Reader, dialogues: Sequence[Any]) -> list[Conversation]:
-    """Dialogues in word pieces; those without an answer are left out."""
-    examples: list[tuple[str, list[tuple[Context, str]]]] = []
+def _answered(dialogues: Sequence[Any]) -> list[Conversation]:
+    """Each dialogue's answers; dialogues without any are left out."""
+    found = []
     for row in dialogues:
         dialogue: Dialogue = row if isinstance(row, Dialogue) else row.dialogue
         turns = merged(dialogue.turns)
-        answers = [(Context(turns[:i]), t.text) for i, t in enumerate(turns) if i > 0 and t.speaker == "listener"]
+        answers = tuple((Context(turns[:i]), t.text) for i, t in enumerate(turns) if i > 0 and t.speaker == "listener")
         if answers:
-            examples.append((dialogue.emotion or "", answers))
-    flat = [pair for _, answers in examples for pair in answers]
-    contexts = iter(read_contexts(reader, [context for context, _ in flat]))
-    replies = iter(read_replies(reader, [reply for _, reply in flat]))
-    return [
-        Conversation(emotion, tuple(Row(next(contexts), next(replies), plain(reply)) for _, reply in answers))
-        for emotion, answers in examples
-    ]
+            found.append(Conversation(dialogue.emotion or "", answers))
+    return found
 
 
-def _equal(rows: Sequence[Row]) -> Tensor:
-    """(B, B): true where two different rows have the same reply."""
+def _equal(pairs: Sequence[Pair]) -> Tensor:
+    """(B, B): true where two different pairs have the same reply."""
     numbers: dict[str, int] = {}
-    keys = torch.tensor([numbers.setdefault(row.reply_key, len(numbers)) for row in rows])
-    return (keys[:, None] == keys[None]) & ~torch.eye(len(rows), dtype=torch.bool)
+    keys = torch.tensor([numbers.setdefault(plain(reply), len(numbers)) for _, reply in pairs])
+    return (keys[:, None] == keys[None]) & ~torch.eye(len(pairs), dtype=torch.bool)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from empathia.core.errors import BadConfig, BadFile
-from empathia.core.types import Context
+from empathia.core.types import Context, Turn
 from empathia.exemplars import encoder as encoders
 from empathia.exemplars.encoder import JoinedEncoder, PlainEncoder, TunedEncoder, Weights, normalised
-from empathia.exemplars.reading import CONTEXT, FADE, REPLY, pool_weights, read_contexts, read_replies, recency
+from empathia.exemplars.reading import FADE, KINDS, PIECES, parts, read_turns
 from empathia.perception.tokens import Reader
 from empathia.text.sentence_encoder import SentenceEncoder
 
@@ -36,32 +36,27 @@ def sentences(minilm) -> SentenceEncoder:
 # Reading -----------------------------------------------------------------------------------------------------
 
 
-def test_later_turns_count_more_however_short(reader):
-    tokens = read_contexts(reader, [TALK])[0]
-    weights, turns = pool_weights(tokens), np.array(tokens.turns)
-    by_turn = [weights[turns == i].sum() for i in range(3)]
-    assert weights.sum() == pytest.approx(1) and (weights > 0).all()
-    assert by_turn[2] > by_turn[1] > by_turn[0]
-    assert recency(3)[1] / recency(3)[2] == pytest.approx(FADE)
+def test_later_turns_count_more_however_short():
+    split = parts([TALK, Context.of("She is ill.")])
+    assert len(split.turns) == 3  # the last is shared
+    assert split.weight_U[2] > split.weight_U[1] > split.weight_U[0] and split.weight_U[3] == 1
+    assert split.weight_U[1] / split.weight_U[2] == pytest.approx(FADE)
+    assert [KINDS[k] for k in split.kind_U] == ["earlier", "listener", "last", "last"]
+    assert split.turns[split.turn_U[2]].text == split.turns[split.turn_U[3]].text == "She is ill."
 
 
-def test_one_turn_is_a_plain_mean_and_a_reply_is_the_listeners(reader):
-    alone, reply = read_contexts(reader, [Context.of("She is ill.")])[0], read_replies(reader, ["I am sorry."])[0]
-    assert pool_weights(alone) == pytest.approx(np.full(len(alone), 1 / len(alone)))
-    assert set(alone.listener) == {0} and set(reply.listener[1:]) == {1}
+def test_a_long_talk_keeps_its_first_and_last_turns():
+    talk = Context.of(*(f"turn {i}" for i in range(9)))
+    assert [t.text for t in parts([talk]).turns] == ["turn 0", "turn 5", "turn 6", "turn 7", "turn 8"]
+    assert parts([Context(())]).weight_U.tolist() == [1] and len(parts([]).turn_U) == 0
+    assert [t.text for t in parts([], [Turn("listener", "Hm."), Turn("listener", "Hm.")]).turns] == ["Hm."]
 
 
 @pytest.mark.parametrize("text", ["", " ", "\0", "word " * 5000, "🙂" * 300])
-def test_odd_texts_fit_and_keep_their_weight(reader, text):
-    for context in (Context.of(text), Context.of(text, text, text), Context(()), Context.of("Hello", text, "x " * 99)):
-        tokens = read_contexts(reader, [context])[0]
-        assert len(tokens) <= CONTEXT and pool_weights(tokens).sum() == pytest.approx(1)
-    assert len(read_replies(reader, [text])[0]) <= REPLY
-
-
-def test_first_and_last_turn_always_fit(reader):
-    tokens = read_contexts(reader, [Context.of(*["much to say " * 40] * 5)])[0]
-    assert {0, 4} <= set(tokens.turns)
+def test_odd_texts_fit(reader, text):
+    speaker, listener = read_turns(reader, [Turn("speaker", text), Turn("listener", text)])
+    assert 2 <= len(speaker) == len(listener) <= PIECES
+    assert set(speaker.listener) == {0} and set(listener.listener[1:]) == {1}
 
 
 # Un-tuned ----------------------------------------------------------------------------------------------------
@@ -105,14 +100,14 @@ def settings(training):
 
 
 def test_a_batch_holds_whole_dialogues_of_few_emotions_each_once(training):
-    made = [training.Conversation(f"e{i % 5}", (f"row {i} a", f"row {i} b")) for i in range(40)]
+    made = [training.Conversation(f"e{i % 5}", (f"pair {i} a", f"pair {i} b")) for i in range(40)]
     settings = training.Settings(dialogues=8, emotions=2)
     batches = list(training.batches(made, settings, epoch=0))
-    assert sorted(row for batch in batches for row in batch) == sorted(row for c in made for row in c.rows)
+    assert sorted(p for batch in batches for p in batch) == sorted(p for c in made for p in c.pairs)
     for batch in batches:
-        emotions = {int(row.split()[1]) % 5 for row in batch}
+        emotions = {int(pair.split()[1]) % 5 for pair in batch}
         assert len(batch) <= 16 and len(emotions) <= 2
-        assert all(row[:-1] + "b" in batch for row in batch)
+        assert all(pair[:-1] + "b" in batch for pair in batch)
     assert batches == list(training.batches(made, settings, 0)) != list(training.batches(made, settings, 1))
 
 
@@ -152,7 +147,8 @@ def test_trained_killed_resumed_exported_and_used(training, settings, house):
     reader = Reader(whole / "tokenizer.json")
     texts = [Context.of("I lost my keys on the beach"), TALK, Context.of("My cat caught a bird")]
     with torch.inference_mode():
-        expected = tower.answers(tower.eval()(read_contexts(reader, texts))).numpy()
+        split = parts(texts)
+        expected = tower.answers(tower.eval()(read_turns(reader, split.turns)), split).numpy()
     tuned = TunedEncoder(whole)
     found = tuned.contexts(texts)
     assert (found.answer_ND * expected).sum(1).min() > 0.97  # int8

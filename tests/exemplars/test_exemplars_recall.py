@@ -13,7 +13,7 @@ from empathia.core.types import Context, Wish
 from empathia.exemplars import Recall, RetrievalResponder
 from empathia.exemplars.encoder import Weights
 from empathia.exemplars.index import Index, open_index, own_index
-from empathia.exemplars.measure import collapse, ranks, recall_at
+from empathia.exemplars.measure import collapse, ranks, recall_at, repeats
 from empathia.exemplars.pairs import Bank, own_bank
 from empathia.exemplars.responder import NOTHING_NEAR
 from empathia.exemplars.tuning import floor_of, tune
@@ -188,6 +188,11 @@ def test_collapse_tells_an_encoder_that_reads_only_the_first_turn():
     deaf = collapse(FirstTurnOnly(), talks, replies_ND)
     assert (deaf.contexts, deaf.same_best, deaf.shared) == (1, 100, 100) and deaf.cosine == pytest.approx(1)
     assert collapse(WordEncoder(), talks, replies_ND).cosine < 0.9
+
+
+def test_repeats_counts_what_was_said_already():
+    talks = [Context.of("my dog", "dog dog dog", "my dog"), Context.of("rain", "sun", "my cake"), Context.of("alone")]
+    assert repeats(WordEncoder(), talks, ["a cat indeed", "my cake", "never asked about"]) == 50
 
 
 def test_tuning_prefers_what_is_nearest_to_the_given_reply():
