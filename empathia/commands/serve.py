@@ -46,7 +46,7 @@ class Plan:
 @click.option("--timeout", type=click.FloatRange(1, 3600), default=120, show_default=True, help="Seconds a request.")
 @click.option("--rate", type=click.IntRange(0), default=0, show_default=True, help="Replies a minute and key; 0: any.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes at the address.")
-@click.option("--keep", type=click.Path(path_type=Path, dir_okay=False), help="Append finished exchanges to this file.")
+@click.option("--keep", type=click.Path(path_type=Path), help="Append finished exchanges to this file.")
 @click.option("--country", help="Whose help lines to show in a crisis, e.g. NZ (default: EMPATHIA_COUNTRY, locale).")
 @click.option("--log-level", type=click.Choice(["warning", "info", "debug"]), default="warning", show_default=True)
 def serve(

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
 from .. import __version__
-from . import catalogue, chat, listening
+from . import chat, listening, models
 from .access import AccessControl
 from .asking import AtDesk, errors
 from .desk import Desk
@@ -50,7 +50,7 @@ def make_app(
     )
     app.state.desk, app.state.access = desk, access or Access()
     add_handlers(app)
-    for router in (chat.router, listening.router, catalogue.router, operating, page):
+    for router in (chat.router, listening.router, models.router, operating, page):
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=STATIC, check_dir=False))
     app.add_middleware(

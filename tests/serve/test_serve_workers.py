@@ -20,7 +20,7 @@ import pytest
 import serve_workers
 from serve_house import House, said, services, serving, until
 from serve_listeners import Echo
-from serve_start import started
+from serve_start import soon, started
 
 from empathia.cli import main
 from empathia.core.errors import BadInput
@@ -48,9 +48,9 @@ def test_several_workers_share_one_address_and_a_killed_one_is_replaced(tmp_path
         first, second = server.children()
         os.kill(first, signal.SIGKILL)
         assert ask(99) == "You said: hello 99"
-        until(lambda: len(server.children()) == 2 and first not in server.children(), 60)
+        until(lambda: len(server.children()) == 2 and first not in server.children(), 300)
         assert second in server.children()
-        assert server.stop() < 5
+        assert server.stop() < soon(2)
     assert server.children() == [] and server.process.returncode == 0
 
 
@@ -61,7 +61,7 @@ def test_ctrl_c_ends_it_soon_with_a_stream_running(tmp_path, workers):
         with httpx.stream("POST", f"{server.url}/v1/reply", json=body, verify=False, timeout=60) as response:
             lines = response.iter_lines()
             assert "delta" in next(lines)
-            assert server.stop() < 5
+            assert server.stop() < soon(2)
             rest = [line for line in lines if line]
         assert json.loads(rest[-2].removeprefix("data: "))["error"]["code"] == "stopping" and rest[-1] == "data: [DONE]"
     assert "Traceback" not in server.printed()
@@ -81,7 +81,7 @@ def test_the_command_serves_a_trained_run(trained_home, tmp_path):
         assert "1737" in crisis.json()["text"]
         names = [model["id"] for model in httpx.get(f"{server.url}/v1/models", verify=False, timeout=60).json()["data"]]
         assert names[0] == "mime"
-        assert server.stop() < 5 and server.process.returncode == 0
+        assert server.stop() < soon(2) and server.process.returncode == 0
     printed = server.printed()
     assert (
         "not a person" in printed
@@ -112,7 +112,7 @@ def test_mistakes_are_told_in_a_line(capsys, tmp_path):
     assert "no responder 'nobody'" in told("--model", "nobody")
     assert "name the model" in told("--backend", "http://127.0.0.1:9")
     assert "http://127.0.0.1:8000/v1" in told("--backend", "nonsense")
-    assert "cannot write" in told("--keep", str(tmp_path)) or "is a directory" in told("--keep", str(tmp_path))
+    assert "choose another file for --keep" in told("--keep", str(tmp_path))
     assert "known" in told("--country", "Atlantis") or "did you mean" in told("--country", "Atlantis")
 
 

@@ -21,7 +21,7 @@ router = APIRouter(tags=["OpenAI"])
 @router.get(
     "/v1/models", response_model=ModelList, response_model_exclude_none=True, responses=errors(), summary="Responders"
 )
-async def models(desk: AtDesk) -> dict[str, Any]:
+async def every_model(desk: AtDesk) -> dict[str, Any]:
     """Every responder; the first is the default."""
     return {"object": "list", "data": [_model(desk, name) for name in desk.catalogue.names()]}
 
@@ -33,7 +33,7 @@ async def models(desk: AtDesk) -> dict[str, Any]:
     responses=errors(400, 404),
     summary="One responder",
 )
-async def model(model: str, desk: AtDesk) -> dict[str, Any]:
+async def one_model(model: str, desk: AtDesk) -> dict[str, Any]:
     if model not in desk.catalogue.sources:
         raise Problem(404, "there is no such model", code="model_not_found", param="model")
     return _model(desk, model)
