@@ -26,13 +26,13 @@ from empathia.core.errors import BadFile, BadInput, MissingFile
 WALLET = "<|im_start|>user\nI lost my wallet at the station today.<|im_end|>\n<|im_start|>assistant\n"
 SEA = "<|im_start|>user\nTell me about the sea.<|im_end|>\n<|im_start|>assistant\n"
 CHAT = (Message("user", "I lost my wallet at the station today."),)
-FEW = Sampling(seed=5, max_tokens=6)
+FEW = Sampling(seed=5, max_tokens=5)
 MANY = Sampling(seed=5, max_tokens=400, min_p=0.3)
 
 
 @pytest.fixture(scope="module")
 def llama() -> Iterator[Llama]:
-    engine = Llama(weights.base())
+    engine = Llama(weights.base(), threads=1)
     yield engine
     engine.close()
 
@@ -154,7 +154,7 @@ def test_the_cache_and_the_neighbours_change_nothing(llama: Llama):
         calls = [pool.submit(llama.candidates, prompt, 2, FEW) for prompt in (WALLET, SEA, longer, WALLET)]
         found = [call.result() for call in calls]
     assert found[0] == first == found[3] and found[2] == later
-    fresh = Llama(weights.base(), threads=1, slots=2)
+    fresh = Llama(weights.base(), threads=2, slots=2)
     assert fresh.candidates(longer, 2, FEW) == later
     fresh.close()
 
@@ -203,8 +203,8 @@ def test_stopping_really_stops_the_engine(llama: Llama, how: str):
 
 
 def test_the_prompt_is_read_once(llama: Llama):
-    """A prompt of a thousand tokens costs the second time what its last token costs."""
-    long, one = SEA * 60 + WALLET, replace(FEW, max_tokens=1)
+    """A prompt of three hundred tokens costs the second time what its last token costs."""
+    long, one = SEA * 18 + WALLET, replace(FEW, max_tokens=1)
     spent = []
     for _ in range(2):
         before = time.process_time()
@@ -280,8 +280,8 @@ def test_a_folder_without_a_model_is_named(tmp_path: Path):
 
 def test_remote_chat_and_raw_prompt(address: str):
     remote = Remote(f"{address}/v1", "kind")
-    assert whole(remote.generate(CHAT, FEW)).text == "word5" + " word5é" * 5
-    assert whole(remote.generate(WALLET, FEW)) == Generated("word5" + " word5é" * 5, 6, None, ended=True)
+    assert whole(remote.generate(CHAT, FEW)).text == "word5" + " word5é" * 4
+    assert whole(remote.generate(WALLET, FEW)) == Generated("word5" + " word5é" * 4, 5, None, ended=True)
     seen = [entry for entry in httpx.get(f"{address}/log").json() if isinstance(entry, dict)][-2:]
     assert [entry["path"] for entry in seen] == ["/v1/chat/completions", "/v1/completions"]
     assert seen[0]["messages"] == [{"role": "user", "content": CHAT[0].content}] and seen[1]["prompt"] == WALLET

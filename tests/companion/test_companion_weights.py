@@ -78,15 +78,6 @@ weights.base()
     assert list(folder.iterdir()) == [path]
 
 
-def test_the_packaged_base_is_the_model_we_think_it_is():
-    from gguf import GGUFReader
-
-    reader = GGUFReader(weights.base())
-    assert reader.get_field("general.architecture").contents() == "llama"
-    assert reader.get_field("llama.block_count").contents() == 30
-    assert reader.get_field("tokenizer.chat_template").contents().startswith("{%")
-
-
 def test_a_file_that_is_no_gguf_is_named(tmp_path: Path):
     with pytest.raises(MissingFile, match="no such file"):
         weights.named(tmp_path / "nowhere.gguf")

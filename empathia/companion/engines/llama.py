@@ -66,6 +66,7 @@ class Llama:
             cpu.n_threads, cpu.poll = threads or min(_MOST_THREADS, _cores()), 0
         given.verbosity = 3 if log else -1
         given.warmup = given.fit_params = given.ui = given.endpoint_slots = False
+        given.endpoint_metrics = True
         given.cache_ram_mib, given.n_threads_http = 0, 1
         given.hostnames = [self._socket]  # the library insists on serving; so to nobody but us
         try:
@@ -75,6 +76,7 @@ class Llama:
             raise BadFile(
                 path, "llama.cpp cannot load this model", hint="the file is damaged, or of a kind it does not know"
             ) from error
+        self._server.handle_metrics()  # answered by its loop, which therefore runs: closed before that, it would hang
 
     def generate(self, prompt: Prompt, sampling: Sampling, stop: Stop | None = None) -> Iterator[str | Generated]:
         def work(hear: Hear, stopped: Stopped) -> list[Generated]:
