@@ -36,8 +36,8 @@ TURNS, SEED = 2000, 2026
 LATER = ("second", "third", "fourth", "fifth")
 SETS = ("explicit", "oblique", "ordinary", *LATER)
 STATE = {
-    "second": "tests/guard|developed with",
-    "third": "tests/guard|developed with",
+    "second": "tests/guard|no longer blind",
+    "third": "tests/guard|no longer blind",
     "fourth": "tests/guard|not blind: the rules' author remembered it",
     "fifth": "tests/guard|mended with; first run in docs/guard.md",
 }
