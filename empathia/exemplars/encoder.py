@@ -75,7 +75,8 @@ def load(announce: Callable[[str], None] | None = None) -> DialogueEncoder:
 
 
 class PlainEncoder:
-    """MiniLM as it comes, turn by turn."""
+    """MiniLM as it comes, turn by turn. Replies are looked for with the speaker's turns alone: with the listener's, what
+    was said already would fit best (`measure.py: repeats`)."""
 
     weights = Weights()
 
@@ -85,8 +86,10 @@ class PlainEncoder:
 
     def contexts(self, contexts: Sequence[Context]) -> Queries:
         split = parts(contexts)
-        about_ND = normalised(summed(split, self._sentences([turn.text for turn in split.turns]), len(contexts)))
-        return Queries(about_ND, about_ND)
+        turns_ND = self._sentences([turn.text for turn in split.turns])
+        about_ND = summed(split, turns_ND, len(contexts))
+        answer_ND = about_ND - summed(split, turns_ND, len(contexts), only=KINDS.index("listener"))
+        return Queries(normalised(about_ND), normalised(answer_ND))
 
     def replies(self, texts: Sequence[str]) -> Array:
         return self._sentences(texts)

@@ -6,8 +6,8 @@ vector: each turn is moved by a linear map of its kind before they are added up,
 
     about  = Σ w v        answer = Σ w (v + A_kind v)        kind: the last turn, an earlier one, a listener's
 
-The maps start at zero, MiniLM as it comes. Apart, they can learn that what the listener has already said is not what
-to say next.
+The maps start where `PlainEncoder` stands: zero, and minus one for the listener's turns, since what was said already is
+not what to say next.
 
 Shapes: N turns, U uses of turns in contexts, B contexts, D width.
 """
@@ -35,6 +35,7 @@ class Tower(nn.Module):
         super().__init__()
         self.encoder = encoder
         self.answer = nn.ParameterDict({kind: torch.zeros(WIDTH, WIDTH) for kind in KINDS})
+        self.answer["listener"].data -= torch.eye(WIDTH)
 
     @classmethod
     def pretrained(cls, weights: Path, dropout: float = 0.0) -> Tower:
