@@ -13,7 +13,7 @@ import click
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from ..core.types import Context, Evidence
+    from ..core.types import Context, Evidence, Responder
     from ..serve import Access, Limits, Services, Source
 
 
@@ -63,7 +63,6 @@ def serve(
       empathia serve --backend http://127.0.0.1:8000/v1
       EMPATHIA_KEY=secret empathia serve --host 0.0.0.0 --rate 20
     """
-    from contextlib import suppress
     from functools import partial
 
     from ..guard import Guard
@@ -86,8 +85,7 @@ def serve(
     if keep is not None:
         click.echo(f"  conversations are kept in {keep}")
     click.echo("It is a program, not a person. Ctrl-C stops it.")
-    with suppress(KeyboardInterrupt):
-        run(partial(build, plan, limits, access, keep), listening, workers, log_level)
+    run(partial(build, plan, limits, access, keep), listening, workers, log_level)
     click.echo("stopped")
 
 
@@ -142,7 +140,7 @@ def _local() -> Mapping[str, Source]:
     from .responders import COMPANION, RETRIEVAL, responder_of
 
     def source(name: str, description: str) -> Source:
-        return Source(lambda: responder_of(name, announce=_announce), description)
+        return Source(lambda: _ready(responder_of(name, announce=_announce)), description)
 
     weights = [path for place in (places.runs(), places.shipped()) for path in place.glob("*/model.safetensors")]
     runs = (
@@ -154,6 +152,14 @@ def _local() -> Mapping[str, Source]:
         **{name: source(name, "a trained run") for name in ordered},
         RETRIEVAL: source(RETRIEVAL, "says what someone once said in a similar place"),
     }
+
+
+def _ready(responder: Responder) -> Responder:
+    """Loaded to the last part, so that `/health` does not promise too early and the first reply does not wait."""
+    warm = getattr(responder, "warm", None)
+    if warm is not None:
+        warm()
+    return responder
 
 
 def _announce(line: str) -> None:

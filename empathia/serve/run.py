@@ -6,6 +6,7 @@ import os
 import socket
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import uvicorn
@@ -31,7 +32,8 @@ def run(build: Callable[[], Any], listening: socket.socket, workers: int = 1, le
         timeout_worker_healthcheck=60,  # a worker that loads a model may be silent for a while
     )
     if workers == 1:
-        uvicorn.Server(config).run(sockets=[listening])
+        with suppress(KeyboardInterrupt):  # uvicorn raises it again when it has ended
+            uvicorn.Server(config).run(sockets=[listening])
         return
     with tempfile.TemporaryDirectory(prefix="empathia-metrics-") as folder:
         os.environ[SHARED] = folder
