@@ -75,8 +75,8 @@ def load(announce: Callable[[str], None] | None = None) -> DialogueEncoder:
 
 
 class PlainEncoder:
-    """MiniLM as it comes, turn by turn. Replies are looked for with the speaker's turns alone: with the listener's, what
-    was said already would fit best (`measure.py: repeats`)."""
+    """MiniLM as it comes, turn by turn. Replies are looked for with the speaker's turns alone: with the listener's too,
+    what was said already would fit best (`measure.py: repeats`)."""
 
     weights = Weights()
 

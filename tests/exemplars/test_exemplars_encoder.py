@@ -134,10 +134,10 @@ def test_trained_killed_resumed_exported_and_used(training, settings, house):
     whole = training.train(settings, house / "whole", say=said.append)
     training.train(settings, house / "parts", stop_at=3, say=said.append)
     assert not (house / "parts" / "card.json").exists()
-    parts = training.train(settings, house / "parts", say=said.append)
+    halves = training.train(settings, house / "parts", say=said.append)
     log = [json.loads(line) for line in (whole / "log.jsonl").read_text().splitlines()]
     assert log[-1]["loss"] < log[0]["loss"]
-    again = [json.loads(line)["loss"] for line in (parts / "log.jsonl").read_text().splitlines()]
+    again = [json.loads(line)["loss"] for line in (halves / "log.jsonl").read_text().splitlines()]
     assert again == pytest.approx([entry["loss"] for entry in log], abs=1e-4)
 
     saved = torch.load(whole / "checkpoint.pt", weights_only=True)["tower"]
