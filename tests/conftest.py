@@ -17,7 +17,7 @@ _FLAGS = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while it is open, asyncio has a running loop; other tests need their own
 def browser() -> Iterator[Any]:
     """Chromium through Playwright. Without it browser tests are skipped, loudly; on CI they fail."""
     problem = ""
