@@ -37,7 +37,7 @@ def parrot(monkeypatch):
 
 @pytest.mark.parametrize("category", EXPLICIT)
 def test_reply_helps_with_the_model_dead(dead, category):
-    for message in EXPLICIT[category].strip().splitlines()[:5]:
+    for message in EXPLICIT[category].strip().splitlines():
         done = CliRunner().invoke(reply, [message, "--country", "NZ"], catch_exceptions=False)
         assert done.exit_code == 0 and "111" in done.output
 
