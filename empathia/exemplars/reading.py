@@ -2,9 +2,9 @@
 
 LEMPEx' retriever often finds for a whole conversation what it finds for the first utterance: that one tells the story
 and is the longest, and a vector of the joined text follows it. Reading the turns together and pooling them turn by turn
-was tried first and collapsed as much: through attention the story gets into every turn's pieces. So each turn is read
-by itself, and a conversation is the sum of its turns, the last counting 1, the one before `FADE`, then `FADE`², however
-long they are.
+was tried first and, after a short training, collapsed as much; attention may carry the story into every turn's pieces.
+So each turn is read by itself, and a conversation is the sum of its turns, the last counting 1, the one before `FADE`,
+then `FADE`², however long they are.
 
 A turn's vector depends on its text and on who says it, nothing else. A reply is a listener's turn, and has the same
 vector when it has become part of a later context.
