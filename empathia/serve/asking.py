@@ -39,7 +39,11 @@ def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 ASKING = errors(400, 404, 408, 413, 429, 500, 502, 503, 504)
 WORKING = errors(400, 408, 413, 429, 500, 501, 503, 504)
-STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
+STREAM = {
+    "text/event-stream": {
+        "schema": {"type": "object", "properties": {"data": {"type": "string"}}, "required": ["data"]}  # of each event
+    }
+}
 
 
 async def _desk(request: Request) -> Desk:
