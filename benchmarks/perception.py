@@ -81,8 +81,10 @@ MORE = {
     "surprised_agrees_with_vader": "… whose polarity agrees with VADER's reading of the situation, %",
     "surprised_fixed_group_agrees": "… if all surprises counted as positive, as MIME has it, %",
     "surprised_own_sentences": "twelve hand-written surprises, half of them bad: told apart, %",
+    "cause_f1_of_last_two": "causes, RECCON-DD, positive F1 %, if it were always the turn itself and the one before",
     "cause_words_f1": "cause words, RECCON-DD, F1 over characters %",
     "cause_ed_f1": "cause turns of EmpatheticDialogues, F1 against Gao et al.'s detector %",
+    "cause_ed_f1_of_speaker": "… if it were always all of the speaker's turns",
     "cause_ed_agreement": "… turns on which both agree, %",
     "plan_emotional_reaction_auc": "emotional reaction of the reply foreseen from the context, AUC",
     "plan_interpretation_auc": "interpretation foreseen, AUC",
@@ -245,7 +247,7 @@ def mechanisms(options: Options, precision: str) -> list[Score]:
 
 
 def cause(options: Options, precision: str) -> list[Score]:
-    from empathia.perception.training.calibrate import Causes
+    from empathia.perception.training.calibrate import Causes, f1_of_sets
     from empathia.perception.training.cause import f1
 
     where = options.conditions(precision, "reccon")
@@ -256,8 +258,10 @@ def cause(options: Options, precision: str) -> list[Score]:
         return [Score("cause_f1", 100 * f1(scored, missed, turn), sign(where, threshold=turn, unit="%"))]
     asked = Causes(options.perception, "test", options.limit)
     n = len(asked.contexts)
+    last_two = [set(range(len(c.turns))[-2:]) for c in asked.contexts]
     return [
         Score("cause_f1", 100 * asked.turn_f1(turn), sign(where, n=n, threshold=turn, unit="%")),
+        Score("cause_f1_of_last_two", 100 * f1_of_sets(last_two, asked.gold), sign(where, n=n, unit="%")),
         Score("cause_words_f1", 100 * asked.word_f1(turn, word), sign(where, n=n, threshold=word, unit="%")),
         *second_opinion(options),
     ]
@@ -265,6 +269,8 @@ def cause(options: Options, precision: str) -> list[Score]:
 
 def second_opinion(options: Options) -> list[Score]:
     """The cause turns of EmpatheticDialogues' test split beside those of Gao et al.'s detector."""
+    from empathia.perception.training.calibrate import f1_of_sets
+
     dialogues = {d.id: d for d in load("empathetic-dialogues", "test")}
     theirs = [row for row in load("ed-causes", "test") if row.id in dialogues][: options.limit]
     contexts, wanted = [], []
@@ -274,12 +280,13 @@ def second_opinion(options: Options) -> list[Score]:
         contexts.append(Context(turns[: last + 1]))
         wanted.append({turn for turn in row.turns if turn <= last})
     ours = [set(found["causes"]) for found in options.perception.causes(contexts)]
-    hits = sum(len(a & b) for a, b in zip(ours, wanted, strict=True))
+    told = [{i for i, turn in enumerate(c.turns) if turn.speaker == "speaker"} for c in contexts]
     same = [(i in a) == (i in b) for c, a, b in zip(contexts, ours, wanted, strict=True) for i in range(len(c.turns))]
     where = options.conditions("int8", "ed-causes") + "|up to the speaker's last turn"
-    f1 = 200 * hits / max(1, sum(map(len, ours)) + sum(map(len, wanted)))
+    signature = sign(where, n=len(contexts), unit="%")
     return [
-        Score("cause_ed_f1", f1, sign(where, n=len(contexts), unit="%")),
+        Score("cause_ed_f1", 100 * f1_of_sets(ours, wanted), signature),
+        Score("cause_ed_f1_of_speaker", 100 * f1_of_sets(told, wanted), signature),
         share("cause_ed_agreement", same, where + "|turns", options),
     ]
 
