@@ -16,7 +16,7 @@ from serve_listeners import Echo, Plain
 from empathia.core.types import Context, Evidence
 from empathia.serve import Limits
 
-QUICK, THOROUGH = 25, 700
+QUICK, THOROUGH = 25, 1300
 #: rules that JSON Schema cannot tell (the last message is the user's) make us refuse some bodies that fit it
 _NOT = [positive_data_acceptance]
 
