@@ -138,6 +138,9 @@ class Perception:
         made = []
         for state, tokens, context in zip(states, batch, contexts, strict=True):
             places, distance, kept = distances(tokens, context)
+            if not kept:  # nothing but marks and invisible characters
+                made.append({"causes": (), "cause_words": ()})
+                continue
             rank = np.array(places)
             turns = np.stack(
                 [

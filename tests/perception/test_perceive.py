@@ -190,3 +190,12 @@ def test_a_fresh_install_without_torch_answers(trained: Path, tmp_path: Path) ->
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=plain)
     assert done.returncode == 0, done.stderr
     sane(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("text", ["\u200b", "\0", "\u200b\u200d"], ids=ascii)
+def test_the_library_answers_text_without_word_pieces(text):
+    from empathia.core.types import Context
+    from empathia.perception import load
+
+    seen = load().contexts([Context.of(text)])[0]
+    assert seen.causes == () and seen.cause_words == () and seen.emotion is not None
