@@ -36,7 +36,7 @@ SHORT = 4
 MESSAGES = (
     "My neighbour's dog kept me awake all night and I have an exam today.",
     "We finally got the keys to our new flat!",
-    "My grandmother's old clock stopped, and I cannot bring myself to have it repaired.",
+    "The old clock of my grandmother has stopped, and nobody here can repair it.",
     "I think I upset my best friend at dinner yesterday.",
 )
 
@@ -128,7 +128,10 @@ async def ask(http: httpx.AsyncClient, number: int) -> tuple[int, float]:
     started = time.perf_counter()
     body = {"messages": [{"role": "user", "content": MESSAGES[number % len(MESSAGES)]}]}
     try:
-        status = (await http.post("/v1/reply", json=body)).status_code
+        response = await http.post("/v1/reply", json=body)
+        status = response.status_code
+        if status == 200 and response.json()["guard"]["replaces_reply"]:
+            raise SystemExit(f"the guard answers '{body['messages'][0]['content']}': choose another message")
     except httpx.HTTPError:
         status = 0
     return status, time.perf_counter() - started
