@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import re
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import openai
@@ -160,3 +165,26 @@ def test_the_async_client(house):
     import asyncio
 
     assert asyncio.run(_ask_async(house)) == "You said: hello"
+
+
+def examples(house: House, language: str, word: str) -> list[str]:
+    """The fenced blocks of docs/serve.md that hold `word`, pointed at our server."""
+    page = (Path(__file__).parents[2] / "docs" / "serve.md").read_text("utf-8")
+    blocks = [block for block in re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL) if word in block]
+    assert blocks
+    return [block.replace("http://127.0.0.1:8600", house.url) for block in blocks]
+
+
+def test_the_documented_curl_and_python_examples_work(tmp_path):
+    with serving(services(Echo("empathia"))) as open_house:
+        for block in examples(open_house, "sh", "curl "):
+            done = subprocess.run(["bash", "-c", block], capture_output=True, text=True, check=True, timeout=60)
+            assert json.loads(done.stdout)["choices"][0]["message"]["content"].startswith("You said: I lost my wallet")
+        for block in examples(open_house, "text", "OpenAI("):
+            script = tmp_path / "example.py"
+            script.write_text(block)
+            done = subprocess.run(
+                [sys.executable, str(script)], capture_output=True, text=True, check=True, timeout=120
+            )
+            assert done.stdout == "You said: I lost my wallet on the train."
+        assert open_house.desk.services.responders["empathia"].wishes[-1].intent == "questioning"
