@@ -135,7 +135,7 @@ class Perception:
 
     def _caused(self, states: Array, batch: Sequence[Tokens], contexts: Sequence[Context]) -> list[dict[str, Any]]:
         h = self._cause.heads
-        made = []
+        made: list[dict[str, Any]] = []
         for state, tokens, context in zip(states, batch, contexts, strict=True):
             places, distance, kept = distances(tokens, context)
             if not kept:  # nothing but marks and invisible characters
