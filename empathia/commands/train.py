@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import click
 
 from ..core import config, places
 from ..core.errors import BadInput
+
+#: whose recipe it is, by the key that only its recipes have; every other recipe is a system's (training/)
+_ROOMS = {"question": "perception.training", "adapter": "companion.training", "encoder": "exemplars"}
 
 
 @click.command()
@@ -30,21 +34,18 @@ def train(
       empathia train recipes/mime.toml
       empathia train recipes/moel.toml --set train.lr=1e-4 --name moel-slow
       empathia train recipes/perception/feeling.toml --threads 1
+      empathia train recipes/exemplars/encoder.toml
       torchrun --nproc-per-node 2 -m empathia train recipes/mime.toml
     """
     import torch
 
     values = config.load(recipe, overrides)
-    if "question" in values or "adapter" in values:
-        if "question" in values:
-            from ..perception.training.recipe import follow
-        else:
-            from ..companion.training.recipe import follow
-
+    other = next((room for key, room in _ROOMS.items() if key in values), None)
+    if other:
         if stop_at:
             raise BadInput("--stop-at does not fit this recipe", "stop it at any time; the same command goes on")
-        say = partial(click.echo, err=True)
-        click.echo(follow(values, name, fresh, threads or torch.get_num_threads(), say))
+        follow = import_module(f"..{other}.recipe", __package__).follow
+        click.echo(follow(values, name, fresh, threads or torch.get_num_threads(), partial(click.echo, err=True)))
         return
 
     from ..training.recipe import Recipe

@@ -11,6 +11,8 @@ pytest.importorskip("torch")
 
 from commands_terminal import answered, empathia, refused
 
+RECIPES = Path(__file__).parents[2] / "recipes"
+
 
 @pytest.fixture
 def recipe(trained_home: Path) -> Path:
@@ -84,6 +86,16 @@ def test_a_missing_corpus_says_how_to_get_it(recipe, trained_home, monkeypatch):
     assert "empathetic-dialogues is not here" in told and "run: empathia data get empathetic-dialogues" in told
     assert "is not here" in refused(3, "generate", "mime")
     assert "is not here" in refused(3, "evaluate", "mime", "--no-embeddings")
+
+
+@pytest.mark.parametrize("path", sorted(RECIPES.rglob("*.toml")), ids=lambda path: path.stem)
+def test_every_recipe_of_the_house_is_checked_by_its_room(path):
+    assert "unknown key 'train.epocs'; did you mean 'epochs'?" in refused(2, "train", path, "--set", "train.epocs=1")
+
+
+def test_a_recipe_that_cannot_stop_at_an_update_says_so():
+    told = refused(2, "train", RECIPES / "exemplars" / "encoder.toml", "--stop-at", "3")
+    assert "--stop-at does not fit this recipe; stop it at any time; the same command goes on" in told
 
 
 def test_a_corpus_without_dialogues_cannot_be_trained_on(recipe, monkeypatch):

@@ -68,6 +68,10 @@ def test_imports_go_one_way(room):
         "import empathia.corpora",
         "import empathia.study.app",
         "import empathia.guard",
+        "import empathia.perception",
+        "import empathia.exemplars",
+        "import empathia.companion",
+        "import empathia.serve, empathia.commands.serve",
     ],
 )
 def test_no_torch_without_need(code):
