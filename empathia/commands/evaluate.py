@@ -84,7 +84,7 @@ def _measure(
     from ..training.prepare import read_split
     from .progress import counting
 
-    data = read_split(run.recipe.data, split, run.vocabulary).first(limit)
+    data = read_split(run.recipe, split, run.vocabulary).first(limit)
     where = f"split:{split}" + (f"|first:{limit}" if limit else "")
     forced = predictions(run, data.encoded)
     systems = {run.name: teacher_forced_scores(run, data, forced, where, bootstrap)}

@@ -64,6 +64,7 @@ class Evidence:
     polarity: float | None = None  # probability that the speaker feels good
     causes: tuple[int, ...] | None = None  # indices of cause turns
     cause_words: tuple[tuple[int, int, int], ...] | None = None  # turn, first and past-last character
+    turn_labels: tuple[str, ...] | None = None  # of every turn so far, one of the 41
     sentiment: float | None = None  # VADER compound, -1 to 1
     exemplars: tuple[Exemplar, ...] | None = None
     inferences: tuple[Inference, ...] | None = None

@@ -2,22 +2,25 @@
 
 A model implements `encode` (contexts → memory), `hidden` (memory and reply prefix → decoder states) and
 `losses`. `step` puts the output layer on `hidden`; search and perplexity use nothing but `encode` and
-`step`, so neither can see gold labels.
+`step`, so neither can see gold labels. A model that reads evidence says which in `needs`, and in `see` how.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ..core.taxonomy import EMOTIONS, POSITIVE
+from ..core.types import Context, Evidence, Wish
 from ..nn.blocks import Blocks, Embedding
 from ..nn.cache import Cache, Memory
-from ..nn.losses import Loss, sampled_token_nll, token_nll
-from ..text.batches import Inputs, Targets
+from ..nn.losses import Face, Loss, sampled_token_nll, token_nll
+from ..text.batches import Encoder, Inputs, Seen, Targets
 from ..text.vocabulary import Vocabulary
 
 
@@ -28,6 +31,8 @@ class ReplyLoss:
     smoothing: float = 0.0
     head: int = 1024  # commonest words always in the normaliser; 0: all words, the plain loss
     sample: int = 512  # rarer words drawn for each batch to estimate the rest of it
+    diversity: float = 0.0  # weight of FACE, which counts common words less (Jiang et al. 2019), beside the plain loss
+    frequencies: Literal["gold", "output"] = "gold"  # what FACE counts: the training replies, or what the model says
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,6 @@ class BaseConfig:
 
 
 class EmpatheticModel(nn.Module):
-    needs: ClassVar[frozenset[str]] = frozenset()  # fields of Evidence that must arrive with a context
     Config: ClassVar[type] = BaseConfig
 
     def __init__(self, config: Any, vocabulary: int) -> None:
@@ -47,6 +51,17 @@ class EmpatheticModel(nn.Module):
         self.output = nn.Linear(config.blocks.width, vocabulary)
         if config.blocks.tied_output:
             self.output.weight = self.embedding.words.weight
+        self.face = Face(vocabulary) if config.reply.diversity else None
+
+    @classmethod
+    def needs(cls, config: Any) -> frozenset[str]:
+        """Fields of `Evidence` that should arrive with a context. Where they do not, the model answers all the same."""
+        return frozenset()
+
+    @classmethod
+    def see(cls, config: Any, encoder: Encoder, context: Context, evidence: Evidence, wish: Wish) -> Seen:
+        """The evidence as ids, by names of the model's own; they arrive padded in `Inputs.seen`."""
+        return {}
 
     def encode(self, inputs: Inputs) -> Memory:
         """What the contexts become. Sees no gold."""
@@ -63,6 +78,18 @@ class EmpatheticModel(nn.Module):
     def forward(self, inputs: Inputs, gold: Targets, step: int = 0) -> dict[str, Loss]:
         return self.losses(inputs, gold, step)
 
+    def meet(self, replies: Iterable[Sequence[int]]) -> None:
+        """Look over the training split's replies before the first update."""
+        if self.face is not None and self.config.reply.frequencies == "gold":
+            self.face.count(replies)
+
+    def told(self, memory: Memory, row: int) -> dict[str, Any]:
+        """What the model itself says of a context, as fields of `Evidence`."""
+        if memory.emotion_BE is None:
+            return {}
+        emotion = dict(zip(EMOTIONS, memory.emotion_BE[row].exp().tolist(), strict=True))
+        return {"emotion": emotion, "polarity": sum(p for e, p in emotion.items() if e in POSITIVE)}
+
     def step(self, memory: Memory, prefix_BT: Tensor, cache: Cache | None = None) -> Tensor:
         """Logits over the next word after each token of the prefix; extends the cache in place."""
         states_BTD = self.hidden(memory, prefix_BT, cache)
@@ -77,14 +104,18 @@ class EmpatheticModel(nn.Module):
         return self.embedding(prefix_BT, start=cache.length if cache is not None else 0)
 
     def reply_loss(self, memory: Memory, gold: Targets) -> Loss:
-        """Cross-entropy of the gold reply under teacher forcing, summed over tokens."""
+        """Cross-entropy of the gold reply under teacher forcing, summed over tokens, with FACE in it if asked for."""
         states_BTD = self.hidden(memory, shifted(gold.reply_BT))
         there = gold.reply_BT != 0
         states_ND, gold_N = states_BTD[there], gold.reply_BT[there]
         how, weight, bias = self.config.reply, self.output.weight, self.output.bias
+        counts_N = None if self.face is None else 1 + how.diversity * self.face.weights()[gold_N]
+        if self.face is not None and self.training and how.frequencies == "output":
+            self.face.listen(states_ND, weight[: how.head or None], bias[: how.head or None])
         if self.training and how.head:
-            return Loss(sampled_token_nll(states_ND, weight, bias, gold_N, how.head, how.sample), "token")
-        return Loss(token_nll(states_ND, weight, bias, gold_N, how.smoothing if self.training else 0.0), "token")
+            return Loss(sampled_token_nll(states_ND, weight, bias, gold_N, how.head, how.sample, counts_N), "token")
+        smoothing = how.smoothing if self.training else 0.0
+        return Loss(token_nll(states_ND, weight, bias, gold_N, smoothing, counts_N), "token")
 
     def emotion_loss(self, logits_BE: Tensor | None, gold: Targets, weight: float = 1.0) -> Loss:
         assert logits_BE is not None
@@ -95,12 +126,16 @@ class EmpatheticModel(nn.Module):
         self, inputs: Inputs, gold: Targets, unseen_V: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Memory]:
         """Per row: summed negative log-likelihood of the gold reply over the whole vocabulary, its number of
-        tokens, and the memory it was predicted from. The memory comes from `encode`, which sees no gold.
+        tokens, and the memory it was predicted from. The memory comes from `encode`, which sees no gold."""
+        memory = self.encode(inputs)
+        return *self.likelihood(memory, gold, unseen_V), memory
+
+    def likelihood(self, memory: Memory, gold: Targets, unseen_V: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Per row: negative log-likelihood of the gold reply given a memory, and its number of tokens.
 
         With `unseen_V` all words it marks count as one word, whose probability is their sum: the perplexity
         of a vocabulary without them.
         """
-        memory = self.encode(inputs)
         there_BT = gold.reply_BT != 0
         gold_N = gold.reply_BT[there_BT]
         logits_NV = self.output(self.hidden(memory, shifted(gold.reply_BT))[there_BT])
@@ -109,7 +144,7 @@ class EmpatheticModel(nn.Module):
             together_N = logits_NV.logsumexp(-1) - logits_NV[:, unseen_V].logsumexp(-1)
             nll_N = torch.where(unseen_V[gold_N], together_N, nll_N)
         nll_BT = torch.zeros(there_BT.shape).masked_scatter(there_BT, nll_N)
-        return nll_BT.sum(1), there_BT.sum(1), memory
+        return nll_BT.sum(1), there_BT.sum(1)
 
 
 def shifted(reply_BT: Tensor) -> Tensor:

@@ -1,20 +1,28 @@
 """Examples to tensors: encoded once, padded per batch, batches of similar length.
 
-What a model may see (`Inputs`) and what it is to predict (`Targets`) are two objects from here on.
+What a model may see (`Inputs`) and what it is to predict (`Targets`) are two objects from here on. What else is known
+of a context, its evidence, is turned into ids by the model's own `see` and travels in `Inputs.seen`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ..core.errors import BadInput
-from ..core.taxonomy import EMOTIONS
-from ..core.types import Context, Example
+from ..core.taxonomy import EMOTIONS, EMOTIONS_AND_INTENTS, MECHANISMS
+from ..core.types import Context, Evidence, Example, Wish
 from .vocabulary import Codec
+
+#: evidence as ids, by the model's own names: a row of ids, or several rows; 0 is padding
+Seen = Mapping[str, Sequence[Any]]
+See = Callable[["Encoder", Context, Evidence, Wish], Seen]
 
 
 @dataclass(frozen=True)
@@ -24,6 +32,7 @@ class Inputs:
     words_BS: Tensor
     speakers_BS: Tensor  # ids of the speaker, listener or context token, as the released systems embed them
     seeds: tuple[int, ...] | None = None  # one per row: draw latent variables; None: take their means
+    seen: Mapping[str, Tensor] = field(default_factory=dict)  # evidence, as the model's `see` names it, padded with 0
 
     def __len__(self) -> int:
         return self.words_BS.shape[0]
@@ -36,10 +45,14 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Targets:
-    """The gold side of a batch: replies ending with the end token, and the contexts' annotated emotions."""
+    """The gold side of a batch: replies ending with the end token, the contexts' annotated emotions, and labels of
+    the replies where someone gave them."""
 
     reply_BT: Tensor
     emotion_B: Tensor  # -1 where unknown
+    intent_B: Tensor  # of the 41, -1 where unknown
+    mechanisms_BM: Tensor  # levels, in the order of MECHANISMS; -1 where unknown
+    sentiment_B: Tensor  # -1 to 1; nan where unknown
 
     def __len__(self) -> int:
         return self.reply_BT.shape[0]
@@ -57,20 +70,27 @@ class Encoded:
     speakers: list[int]
     reply: list[int]
     emotion: int
+    seen: Seen = field(default_factory=dict)
+    intent: int = -1
+    mechanisms: tuple[int, ...] = (-1,) * len(MECHANISMS)
+    sentiment: float = math.nan
 
 
 class Encoder:
-    """Turns contexts and examples into ids with one codec; the oldest words fall off past `max_context`."""
+    """Turns contexts and examples into ids with one codec; the oldest words fall off past `max_context`.
 
-    def __init__(self, codec: Codec, max_context: int = 512, max_reply: int = 128) -> None:
-        self.codec, self.max_context, self.max_reply = codec, max_context, max_reply
+    `see` is how a model wants its evidence; without it nothing but the words is seen.
+    """
+
+    def __init__(self, codec: Codec, max_context: int = 512, max_reply: int = 128, see: See | None = None) -> None:
+        self.codec, self.max_context, self.max_reply, self.see = codec, max_context, max_reply, see
         self._turns: dict[str, list[int]] = {}
 
     def context(self, context: Context) -> tuple[list[int], list[int]]:
         words: list[int] = []
         speakers: list[int] = []
         for turn in context.turns:
-            ids = self._turn(turn.text)
+            ids = self.turn(turn.text)
             words += ids
             speakers += [self.codec.speaker if turn.speaker == "speaker" else self.codec.listener] * len(ids)
         if not words:
@@ -78,13 +98,30 @@ class Encoder:
         keep = self.max_context - 1
         return [self.codec.context, *words[-keep:]], [self.codec.context, *speakers[-keep:]]
 
+    def per_word(self, context: Context, values: Sequence[int]) -> list[int]:
+        """One value for each turn, given to all of its words: as long as `context`'s lists, 0 for the context token."""
+        spread = [v for turn, v in zip(context.turns, values, strict=True) for _ in self.turn(turn.text)]
+        return [0, *spread[-(self.max_context - 1) :]]
+
+    def seen(self, context: Context, evidence: Evidence, wish: Wish | None = None) -> Seen:
+        return self.see(self, context, evidence, wish or Wish()) if self.see else {}
+
     def example(self, example: Example) -> Encoded:
         words, speakers = self.context(example.context)
-        reply = [*self._turn(example.gold.reply)[: self.max_reply - 1], self.codec.end]
-        emotion = EMOTIONS.index(example.gold.emotion) if example.gold.emotion else -1
-        return Encoded(words, speakers, reply, emotion)
+        gold = example.gold
+        shown = gold.mechanisms or {}
+        return Encoded(
+            words,
+            speakers,
+            reply=[*self.turn(gold.reply)[: self.max_reply - 1], self.codec.end],
+            emotion=EMOTIONS.index(gold.emotion) if gold.emotion else -1,
+            seen=self.seen(example.context, example.evidence),
+            intent=EMOTIONS_AND_INTENTS.index(gold.intent) if gold.intent else -1,
+            mechanisms=tuple(shown.get(name, -1) for name in MECHANISMS),
+            sentiment=math.nan if gold.sentiment is None else gold.sentiment,
+        )
 
-    def _turn(self, text: str) -> list[int]:
+    def turn(self, text: str) -> list[int]:
         """A turn stands in the context of every later reply, so its ids are kept."""
         if text not in self._turns:
             self._turns[text] = self.codec.encode(text)
@@ -96,8 +133,32 @@ def collate(examples: Sequence[Encoded], seeds: Sequence[int] | None = None) -> 
         padded([e.words for e in examples]),
         padded([e.speakers for e in examples]),
         None if seeds is None else tuple(seeds),
+        collate_seen([e.seen for e in examples]),
     )
-    return inputs, Targets(padded([e.reply for e in examples]), torch.tensor([e.emotion for e in examples]))
+    gold = Targets(
+        padded([e.reply for e in examples]),
+        torch.tensor([e.emotion for e in examples]),
+        torch.tensor([e.intent for e in examples]),
+        torch.tensor([e.mechanisms for e in examples]),
+        torch.tensor([e.sentiment for e in examples], dtype=torch.float32),
+    )
+    return inputs, gold
+
+
+def collate_seen(rows: Sequence[Seen]) -> dict[str, Tensor]:
+    """Each name's ids as one tensor: B × longest, or B × most × longest where a row holds several lists."""
+    return {name: _filled([row[name] for row in rows]) for name in rows[0]}
+
+
+def _filled(rows: Sequence[Sequence[Any]]) -> Tensor:
+    inner = [part for part in chain.from_iterable(rows) if not isinstance(part, int)]
+    if not inner:
+        return padded([row or [0] for row in rows])
+    most, longest = max(map(len, rows)), max(1, *map(len, inner))
+    blank = [0] * longest
+    return torch.tensor(
+        [[*([*part, *blank[len(part) :]] for part in row), *[blank] * (most - len(row))] for row in rows]
+    )
 
 
 def padded(rows: Sequence[Sequence[int]]) -> Tensor:

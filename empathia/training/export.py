@@ -21,7 +21,7 @@ def export(run: Run, folder: Path, words: int) -> Path:
     size = len(SPECIALS) + words
     if not 0 < words <= run.vocabulary.size - len(SPECIALS):
         raise BadInput(f"the run has {run.vocabulary.size - len(SPECIALS)} words, not {words}", "ask for fewer")
-    tables = {"embedding.words.weight", "output.weight", "output.bias"}
+    tables = {"embedding.words.weight", "output.weight", "output.bias", "face.counts_V"}
     tensors = {}
     for name, tensor in weights_of(run.model).items():
         kept = tensor[:size] if name in tables else tensor

@@ -73,6 +73,7 @@ class Trainer:
         self.training, self.validation = training, validation
         self.group = group or Processes()
         self.progress = Progress()
+        model.meet(e.reply for e in training)
         self.optimizer = torch.optim.AdamW(
             model.parameters(), lr=train.lr, betas=(train.betas[0], train.betas[1]), eps=train.eps,
             weight_decay=train.weight_decay, fused=True,

@@ -16,7 +16,8 @@ from ..evaluation.accuracy import accuracy
 from ..evaluation.classification import classification
 from ..evaluation.perplexity import perplexity, perplexity_macro
 from ..text.batches import Encoded, bucketed, collate
-from .prepare import Split, build_vocabulary
+from ..text.vocabulary import SPECIALS, Vocabulary
+from .prepare import Split, build_vocabulary, encoder_of
 from .responder import RunResponder
 from .run import Run
 
@@ -67,11 +68,22 @@ def _folded(run: Run, split: Split, conditions: str, bootstrap: int) -> Score:
     seen = build_vocabulary(replace(run.recipe.data, vocabulary="train"))
     unseen_V = torch.tensor([word not in seen for word in run.vocabulary.words])
     unseen_V[run.vocabulary.unk] = True
-    unknown = {i for i, hidden in enumerate(unseen_V.tolist()) if hidden}
-    encoded = [replace(e, words=[run.vocabulary.unk if w in unknown else w for w in e.words]) for e in split.encoded]
+    encoder = encoder_of(run.recipe, _Folded(run.vocabulary, seen))
+    encoded = [
+        replace(encoder.example(example), reply=e.reply)
+        for example, e in zip(split.examples, split.encoded, strict=True)
+    ]
     where = f"{run.conditions_under(f'train-{seen.size}-folded')}|{conditions}"
     score = perplexity(predictions(run, encoded, unseen_V).pairs, where, bootstrap)
     return replace(score, name="perplexity_train_vocabulary")
+
+
+class _Folded(Vocabulary):
+    """A vocabulary's ids for the words that another one also has; all others are the unknown word."""
+
+    def __init__(self, whole: Vocabulary, seen: Vocabulary) -> None:
+        super().__init__(whole.words[len(SPECIALS) :])
+        self._ids = {word: i for word, i in self._ids.items() if word in seen}
 
 
 def generate(
@@ -87,7 +99,8 @@ def generate(
     found: dict[int, str] = {}
     order = bucketed([sum(len(t.text) for t in e.context.turns) for e in examples], batch)
     for some in order:
-        replies = responder.replies([examples[i].context for i in some], Wish(stochastic=stochastic), some)
+        contexts, evidence = [examples[i].context for i in some], [examples[i].evidence for i in some]
+        replies = responder.replies(contexts, Wish(stochastic=stochastic), some, evidence)
         found |= {i: reply.text for i, reply in zip(some, replies, strict=True)}
         advance(len(some))
     for i, e in enumerate(examples):

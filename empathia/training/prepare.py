@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
 
+from .. import models
 from ..core.errors import BadConfig, MissingFile
 from ..core.types import Dialogue, Example
 from ..corpora import load
 from ..models.base import EmpatheticModel
 from ..text.batches import Encoded, Encoder
 from ..text.vectors import find_vectors, fit, read_vectors
-from ..text.vocabulary import Vocabulary
-from .recipe import Data
+from ..text.vocabulary import Codec, Vocabulary
+from .evidence import with_evidence
+from .recipe import Data, Recipe
 
 SPLITS = ("train", "valid", "test")
 
@@ -46,19 +49,28 @@ def _texts(dialogues: Iterator[Dialogue]) -> Iterator[str]:
 
 
 def _dialogues(data: Data, split: str) -> list[Dialogue]:
-    rows = load(data.corpus, split)
-    if rows and not isinstance(rows[0], Dialogue):
+    found = [row if isinstance(row, Dialogue) else getattr(row, "dialogue", None) for row in load(data.corpus, split)]
+    dialogues = [row for row in found if row is not None]
+    if found and not dialogues:
         raise BadConfig(f"'{data.corpus}' holds no dialogues to train on", "set data.corpus=empathetic-dialogues")
-    return rows
+    return dialogues
 
 
 def read_examples(data: Data, split: str) -> list[Example]:
-    return [example for dialogue in _dialogues(data, split) for example in dialogue.examples()]
+    """A split's examples, with the evidence that the recipe names."""
+    examples = [example for dialogue in _dialogues(data, split) for example in dialogue.examples()]
+    return with_evidence(examples, data.evidence, data.corpus, split)
 
 
-def read_split(data: Data, split: str, vocabulary: Vocabulary) -> Split:
-    encoder = Encoder(vocabulary, data.max_context, data.max_reply)
-    examples = read_examples(data, split)
+def encoder_of(recipe: Recipe, codec: Codec) -> Encoder:
+    """Turns text and evidence into what the recipe's model reads."""
+    see = partial(models.find(recipe.model).see, recipe.config)
+    return Encoder(codec, recipe.data.max_context, recipe.data.max_reply, see)
+
+
+def read_split(recipe: Recipe, split: str, vocabulary: Vocabulary) -> Split:
+    encoder = encoder_of(recipe, vocabulary)
+    examples = read_examples(recipe.data, split)
     return Split(examples, [encoder.example(e) for e in examples])
 
 

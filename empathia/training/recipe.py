@@ -22,6 +22,7 @@ class Data:
     max_reply: int = 128
     vectors: str = "auto"  # "auto": GloVe where found, "none", or a file
     vector_norm: float = 1.0  # mean length the vectors are scaled to; 0: as they come
+    evidence: tuple[str, ...] = ()  # what is known besides the words: names of files, see training/evidence.py
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,7 @@ def _check(own: Any, data: Data) -> None:
         "model.reply.head must not be negative": reply.head >= 0,
         "model.reply.smoothing needs the full softmax: set model.reply.head=0": not (reply.smoothing and reply.head),
         "model.reply.sample must be at least 1": reply.sample >= 1,
+        "model.reply.diversity must not be negative": reply.diversity >= 0,
         f"data.max_context must be from 2 to {POSITIONS}": 2 <= data.max_context <= POSITIONS,
         f"data.max_reply must be from 1 to {POSITIONS}": 1 <= data.max_reply <= POSITIONS,
     }

@@ -3,35 +3,43 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import torch
 
-from ..core.taxonomy import EMOTIONS, POSITIVE
 from ..core.types import Candidate, Context, Evidence, Reply, Wish
 from ..decoding.contract import Decoding, Hypothesis, Specials
 from ..decoding.search import candidates
 from ..nn.blocks import POSITIONS
-from ..nn.cache import Memory
-from ..text.batches import Encoder, Inputs, padded
+from ..text.batches import Inputs, collate_seen, padded
+from .prepare import encoder_of
 from .run import Run
+
+#: contexts → what is known of each; perception, knowledge and exemplars behind one call
+Find = Callable[[Sequence[Context]], Sequence[Evidence]]
 
 
 class RunResponder:
-    """A `Responder` over a trained run. `decoding` is the default search; a wish may change it per reply."""
+    """A `Responder` over a trained run. `decoding` is the default search; a wish may change it per reply. `find` is
+    asked for evidence where the model reads any and the caller has none; without it the words must do."""
 
-    def __init__(self, run: Run, decoding: Decoding | None = None) -> None:
+    def __init__(self, run: Run, decoding: Decoding | None = None, find: Find | None = None) -> None:
+        self.find = find if run.model.needs(run.recipe.config) else None
         self.run, self.name = run, run.name
         self.decoding = decoding or Decoding(method="beam", beam=5, keep=5, block_ngrams=3, length_penalty=1.0)
-        self.encoder = Encoder(run.vocabulary, run.recipe.data.max_context, run.recipe.data.max_reply)
+        self.encoder = encoder_of(run.recipe, run.vocabulary)
         self.specials = Specials.of(run.vocabulary)
 
     def reply(self, context: Context, wish: Wish | None = None) -> Reply:
         return self.replies([context], wish)[0]
 
     def replies(
-        self, contexts: Sequence[Context], wish: Wish | None = None, places: Sequence[int] | None = None
+        self,
+        contexts: Sequence[Context],
+        wish: Wish | None = None,
+        places: Sequence[int] | None = None,
+        evidence: Sequence[Evidence] | None = None,
     ) -> list[Reply]:
         """Answers to a batch of contexts, each as if it were alone.
 
@@ -41,16 +49,24 @@ class RunResponder:
         wish = wish or Wish()
         started = time.perf_counter()
         encoded = [self.encoder.context(context) for context in contexts]
+        if evidence is None:
+            evidence = self.find(contexts) if self.find else [Evidence()] * len(contexts)
+        found_at = time.perf_counter()
+        seen = [self.encoder.seen(c, e, wish) for c, e in zip(contexts, evidence, strict=True)]
         places = range(len(contexts)) if places is None else places
         seed = wish.seed if wish.seed is not None else self.decoding.seed
         seeds = tuple((1_000_003 * seed + place) % 2**63 for place in places) if wish.stochastic else None
-        inputs = Inputs(padded([words for words, _ in encoded]), padded([speakers for _, speakers in encoded]), seeds)
+        words, speakers = (padded(ids) for ids in zip(*encoded, strict=True))
+        inputs = Inputs(words, speakers, seeds, collate_seen(seen))
         with torch.inference_mode():
             memory = self.run.model.encode(inputs)
         encoded_at = time.perf_counter()
         found = candidates(self.run.model, memory, self.specials, self._decoding(wish), places)
-        timings = {"encode": encoded_at - started, "decode": time.perf_counter() - encoded_at}
-        return [self._reply(found[i], _evidence(memory, i), timings) for i in range(len(contexts))]
+        timings = {"encode": encoded_at - found_at, "decode": time.perf_counter() - encoded_at}
+        if self.find:
+            timings = {"find": found_at - started, **timings}
+        known = [one.with_(**self.run.model.told(memory, i)) for i, one in enumerate(evidence)]
+        return [self._reply(found[i], known[i], timings) for i in range(len(contexts))]
 
     def _decoding(self, wish: Wish) -> Decoding:
         own = self.decoding
@@ -61,10 +77,3 @@ class RunResponder:
         texts = [self.run.vocabulary.decode(h.tokens) for h in found]
         chosen = tuple(Candidate(t, {"log_probability": h.score}) for t, h in zip(texts, found, strict=True))
         return Reply(texts[0], evidence, chosen, timings)
-
-
-def _evidence(memory: Memory, row: int) -> Evidence:
-    if memory.emotion_BE is None:
-        return Evidence()
-    emotion = dict(zip(EMOTIONS, memory.emotion_BE[row].exp().tolist(), strict=True))
-    return Evidence(emotion=emotion, polarity=sum(p for e, p in emotion.items() if e in POSITIVE))

@@ -38,7 +38,7 @@ def train(recipe: Recipe, folder: Path, *, fresh: bool = False, stop_at: int | N
         group.wait()
         console = Console(stderr=True, quiet=not group.first)
         vocabulary = _vocabulary(folder, recipe, group)
-        training, validation = (read_split(recipe.data, split, vocabulary).encoded for split in ("train", "valid"))
+        training, validation = (read_split(recipe, split, vocabulary).encoded for split in ("train", "valid"))
         torch.manual_seed(recipe.train.seed)
         model = models.find(recipe.model)(recipe.config, vocabulary.size)
         vectors = start_vectors(model, vocabulary, recipe.data, recipe.train.seed)
@@ -69,7 +69,7 @@ def _claim(folder: Path, recipe: Recipe, fresh: bool) -> None:
     if fresh:
         for name in (CHECKPOINT, WEIGHTS, VOCABULARY, CONFIG, LOG):
             (folder / name).unlink(missing_ok=True)
-    if config.exists() and config.read_bytes() != recipe.dump().encode():
+    if config.exists() and Recipe.load(config) != recipe:
         raise BadConfig(
             f"{folder} was made by another recipe",
             "choose another --name, or start over with --fresh",
