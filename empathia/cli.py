@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("export", "Write a small copy of a trained run."),
     "plot": ("plot", "Draw what a trained run has learned."),
     "perceive": ("perceive", "Say what a message feels like, why, and what a reply to it does."),
+    "know": ("know", "Say what commonly goes with an event: feelings, reasons, wishes, effects."),
     "enrich": ("enrich", "Add to a corpus of dialogues all that perception sees."),
     "results": ("results", "Print the board: every recorded figure beside the published one."),
     "data": ("data", "List, fetch, count and show corpora."),

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..core.types import Context, Evidence
+from .conversations import Asked
 
 if TYPE_CHECKING:
     from ..perception import Perception
@@ -21,15 +22,6 @@ _BATCH = 256
 #: characters of a turn that are shown
 _SHOWN = 1000
 _LEVELS = ("none", "weak", "strong")
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """One conversation, perhaps with the reply that somebody gave, and an id to know it by."""
-
-    context: Context
-    reply: str | None = None
-    id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,20 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 @contextmanager
 def counting(what: str, total: int) -> Iterator[Callable[[int], None]]:
     """Gives a function to call with how many are newly done."""
+    with _bar() as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda n: bar.update(task, advance=n)
+
+
+@contextmanager
+def growing(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Gives a function to call with how many are newly done, and of how many; no bar until it is called."""
+    with _bar() as bar:
+        task = bar.add_task(what, total=None, visible=False)
+        yield lambda n, total: bar.update(task, advance=n, total=total, visible=True)
+
+
+def _bar() -> Progress:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -20,9 +34,7 @@ def counting(what: str, total: int) -> Iterator[Callable[[int], None]]:
         TimeRemainingColumn(),
     )
     console = Console(stderr=True)
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda n: bar.update(task, advance=n)
+    return Progress(*columns, console=console, disable=not console.is_terminal)
 
 
 def announce(line: str) -> None:

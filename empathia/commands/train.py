@@ -12,7 +12,12 @@ from ..core import config, places
 from ..core.errors import BadInput
 
 #: whose recipe it is, by the key that only its recipes have; every other recipe is a system's (training/)
-_ROOMS = {"question": "perception.training", "adapter": "companion.training", "encoder": "exemplars"}
+_ROOMS = {
+    "question": "perception.training",
+    "adapter": "companion.training",
+    "encoder": "exemplars",
+    "comet": "knowledge.training",
+}
 
 
 @click.command()
@@ -35,6 +40,7 @@ def train(
       empathia train recipes/moel.toml --set train.lr=1e-4 --name moel-slow
       empathia train recipes/perception/feeling.toml --threads 1
       empathia train recipes/exemplars/encoder.toml
+      empathia train recipes/knowledge/comet.toml --threads 1
       torchrun --nproc-per-node 2 -m empathia train recipes/mime.toml
     """
     import torch
@@ -44,8 +50,13 @@ def train(
     if other:
         if stop_at:
             raise BadInput("--stop-at does not fit this recipe", "stop it at any time; the same command goes on")
+        say = partial(click.echo, err=True)
+        if "comet" in values and "base" not in values:
+            from ..companion.weights import base
+
+            values["base"] = str(base(say))
         follow = import_module(f"..{other}.recipe", __package__).follow
-        click.echo(follow(values, name, fresh, threads or torch.get_num_threads(), partial(click.echo, err=True)))
+        click.echo(follow(values, name, fresh, threads or torch.get_num_threads(), say))
         return
 
     from ..training.recipe import Recipe

@@ -23,7 +23,8 @@ MAY = {
     "guard": {"core"},
     "perception": {"core", "corpora", "text", "nn"},
     "exemplars": {"core", "corpora", "text", "nn", "perception"},
-    "companion": {"core", "corpora", "text", "perception", "exemplars"},
+    "knowledge": {"core", "corpora", "text", "nn", "training"},
+    "companion": {"core", "corpora", "text", "perception", "exemplars", "knowledge", "training"},
     "serve": {"core", "guard"},
 }
 

@@ -1,52 +1,20 @@
-"""The loop: a LoRA adapter (peft) on the frozen language model, resumable, logged, by steps."""
+"""The companion's lessons as sequences of tokens, for the loop that all adapters share (`training/lora.py`)."""
 
 from __future__ import annotations
 
-import json
 import random
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
-import torch
-import torch.nn.functional as F
-from peft import LoraConfig, get_peft_model
-from safetensors import safe_open
-from safetensors.torch import load_file
-from safetensors.torch import save as serialised
-from torch import Tensor
-from transformers import AutoModelForCausalLM, AutoTokenizer
-
-from ...core.files import atomic
+from ...training.lora import Lined, LoraTrainer, Settings, ordered
 from .lessons import Lesson, pieces
+
+__all__ = ["Settings", "Trainer"]
 
 LONGEST = 320
 
 
-@dataclass(frozen=True)
-class Settings:
-    rank: int = 32
-    alpha: int = 64
-    first_layer: int = 6  # layers below keep the base's weights, and no gradient goes there
-    lr: float = 4e-4
-    warmup: float = 0.04
-    tokens: int = 1024  # of a batch
-    epochs: float = 0.3
-    dropout: float = 0.0
-    seed: int = 1
-    save_minutes: float = 5.0
-    validate_every: int = 150  # steps
-
-
-@dataclass(frozen=True, slots=True)
-class Lined:
-    ids: list[int]
-    learned: list[bool]
-
-
-class Trainer:
+class Trainer(LoraTrainer):
     def __init__(
         self,
         base: Path,
@@ -57,24 +25,11 @@ class Trainer:
         strangers: Sequence[str],
         say: Callable[[str], None],
     ) -> None:
-        self.settings, self.folder, self.say, self.strangers = settings, folder, say, strangers
-        folder.mkdir(parents=True, exist_ok=True)
-        torch.manual_seed(settings.seed)
-        self.tokenizer = AutoTokenizer.from_pretrained(base.parent, gguf_file=base.name)
-        model = AutoModelForCausalLM.from_pretrained(base.parent, gguf_file=base.name, dtype=torch.float32)
-        self.model: Any = get_peft_model(model, lora(settings, model.config.num_hidden_layers))
-        self.lessons = self._order(lessons)
-        self.valid = [self._sequence(lesson, random.Random(i)) for i, lesson in enumerate(valid)]
-        trained = [p for p in self.model.parameters() if p.requires_grad]
-        self.optimizer = torch.optim.AdamW(trained, lr=settings.lr, weight_decay=0.0, betas=(0.9, 0.98), fused=True)
-        self.batches = list(self._batches())
-        self.step = 0
-
-    def _order(self, lessons: Sequence[Lesson]) -> list[Lesson]:
-        order = list(lessons)
-        random.Random(self.settings.seed).shuffle(order)
-        whole, part = divmod(self.settings.epochs, 1)
-        return order * int(whole) + order[: round(part * len(order))]
+        super().__init__(base, settings, folder, say)
+        self.strangers = strangers
+        taught = [lessons[i] for i in ordered(len(lessons), settings.epochs, settings.seed)]
+        made = [self._sequence(one, random.Random(f"{settings.seed} {i}")) for i, one in enumerate(taught)]
+        self.teach(made, [self._sequence(lesson, random.Random(i)) for i, lesson in enumerate(valid)])
 
     def _sequence(self, lesson: Lesson, chance: random.Random) -> Lined:
         ids: list[int] = []
@@ -84,129 +39,3 @@ class Trainer:
             ids += own
             learned += [piece.learned] * len(own)
         return Lined(ids[:LONGEST], learned[:LONGEST])
-
-    def _batches(self) -> Iterator[list[Lined]]:
-        """In the order of the lessons, sorted by length within stretches of 256, so that little is padding."""
-        made = [self._sequence(one, random.Random(f"{self.settings.seed} {i}")) for i, one in enumerate(self.lessons)]
-        for start in range(0, len(made), 256):
-            stretch = sorted(made[start : start + 256], key=lambda s: len(s.ids))
-            groups = list(grouped(stretch, self.settings.tokens))
-            random.Random(start).shuffle(groups)
-            yield from groups
-
-    def run(self) -> None:
-        self.resume()
-        total, saved_at = len(self.batches), time.monotonic()
-        tokens = sum(len(s.ids) for batch in self.batches for s in batch)
-        self.say(f"{len(self.lessons)} conversations, {total} steps, {tokens} tokens")
-        began, seen, recent = time.monotonic(), 0, []
-        self.model.train()
-        while self.step < total:
-            batch = self.batches[self.step]
-            for group in self.optimizer.param_groups:
-                group["lr"] = self.settings.lr * self._share(total)
-            loss, count = self._loss(batch)
-            (loss / count).backward()
-            torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-            self.optimizer.step()
-            self.optimizer.zero_grad()
-            self.step += 1
-            seen += sum(len(s.ids) for s in batch)
-            recent.append(loss.item() / count)
-            if self.step % 20 == 0:
-                speed = seen / (time.monotonic() - began)
-                self.say(
-                    f"step {self.step}/{total} loss {sum(recent[-20:]) / len(recent[-20:]):.3f} {speed:.0f} tokens/s"
-                )
-            if self.step % self.settings.validate_every == 0 or self.step == total:
-                self.say(f"step {self.step} valid {self.validate():.4f} nats per token")
-            if time.monotonic() - saved_at > 60 * self.settings.save_minutes or self.step == total:
-                self.save()
-                saved_at = time.monotonic()
-
-    def _share(self, total: int) -> float:
-        warm = max(1, int(self.settings.warmup * total))
-        return min((self.step + 1) / warm, 0.05 + 0.95 * (total - self.step) / total)
-
-    def _loss(self, batch: Sequence[Lined]) -> tuple[Tensor, int]:
-        """Summed over the learned tokens; the output layer sees only the states that predict one."""
-        longest = max(len(s.ids) for s in batch)
-        ids_BT = torch.tensor([s.ids + [0] * (longest - len(s.ids)) for s in batch])
-        there_BT = torch.tensor([[1] * len(s.ids) + [0] * (longest - len(s.ids)) for s in batch])
-        learned_BT = torch.tensor([s.learned + [False] * (longest - len(s.ids)) for s in batch])
-        inner = self.model.base_model.model
-        states_BTD = inner.model(input_ids=ids_BT, attention_mask=there_BT, use_cache=False).last_hidden_state
-        logits_ND = inner.lm_head(states_BTD[:, :-1][learned_BT[:, 1:]])
-        gold_N = ids_BT[:, 1:][learned_BT[:, 1:]]
-        return F.cross_entropy(logits_ND, gold_N, reduction="sum"), len(gold_N)
-
-    def validate(self) -> float:
-        self.model.eval()
-        total, count = 0.0, 0
-        with torch.inference_mode():
-            for batch in grouped(sorted(self.valid, key=lambda s: len(s.ids)), 2048):
-                loss, tokens = self._loss(batch)
-                total, count = total + loss.item(), count + tokens
-        self.model.train()
-        return total / count
-
-    def save(self) -> None:
-        """The adapter in peft's layout, and beside it what going on needs."""
-        named = {n: p.detach() for n, p in self.model.named_parameters() if p.requires_grad}
-        adapter = {n.replace(".default", ""): p.contiguous() for n, p in named.items()}
-        with atomic(self.folder / "adapter_model.safetensors", "wb") as file:
-            file.write(serialised(adapter))
-        config = self.model.peft_config["default"].to_dict()
-        with atomic(self.folder / "adapter_config.json") as file:
-            plain = {k: sorted(v) if isinstance(v, set) else v for k, v in config.items()}
-            json.dump(plain | {"base_model_name_or_path": "SmolLM2-135M-Instruct"}, file, indent=1, default=str)
-        state = {
-            f"adam.{i}.{n}": torch.as_tensor(v)
-            for i, s in self.optimizer.state_dict()["state"].items()
-            for n, v in s.items()
-        }
-        state |= {f"now.{n}": p for n, p in named.items()}
-        with atomic(self.folder / "checkpoint.safetensors", "wb") as file:
-            facts = {"step": str(self.step), "settings": json.dumps(asdict(self.settings))}
-            file.write(serialised({n: v.contiguous() for n, v in state.items()}, facts))
-
-    def resume(self) -> None:
-        path = self.folder / "checkpoint.safetensors"
-        if not path.exists():
-            return
-        with safe_open(path, "pt") as file:
-            self.step = int(file.metadata()["step"])
-        tensors = load_file(path)
-        self.model.load_state_dict({n[4:]: v for n, v in tensors.items() if n.startswith("now.")}, strict=False)
-        saved = self.optimizer.state_dict()
-        saved["state"] = {}
-        for name, value in tensors.items():
-            if name.startswith("adam."):
-                _, i, field = name.split(".", 2)
-                saved["state"].setdefault(int(i), {})[field] = value
-        self.optimizer.load_state_dict(saved)
-        self.say(f"going on from step {self.step}")
-
-
-def lora(settings: Settings, layers: int) -> LoraConfig:
-    return LoraConfig(
-        r=settings.rank,
-        lora_alpha=settings.alpha,
-        lora_dropout=settings.dropout,
-        target_modules=["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
-        layers_to_transform=list(range(settings.first_layer, layers)),
-        task_type="CAUSAL_LM",
-    )
-
-
-def grouped(sequences: Sequence[Lined], tokens: int) -> Iterator[list[Lined]]:
-    """Neighbours, as many as fit into `tokens` with their padding."""
-    group: list[Lined] = []
-    for one in sequences:
-        longest = max([len(one.ids), *(len(s.ids) for s in group)])
-        if group and longest * (len(group) + 1) > tokens:
-            yield group
-            group = []
-        group.append(one)
-    if group:
-        yield group

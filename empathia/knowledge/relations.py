@@ -1,0 +1,41 @@
+"""IMAGINE's eleven relations in their four groups (section 3.2.2 of the paper)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..core.errors import BadInput, nearest
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "affect": ("xReact",),
+    "behaviour": ("xIntent", "xNeed", "xWant", "xEffect", "xAttr"),
+    "physical": ("HasProperty", "CapableOf", "Desires"),
+    "events": ("Causes", "xReason"),
+}
+RELATIONS: tuple[str, ...] = tuple(relation for group in GROUPS.values() for relation in group)
+
+#: Relations of a thing; all others are relations of an event.
+OF_THINGS = frozenset(GROUPS["physical"])
+
+#: A relation as a person would say it; our own COMET reads and learns it so, too.
+SAID: dict[str, str] = {
+    "xReact": "feels",
+    "xIntent": "wanted",
+    "xNeed": "needed",
+    "xWant": "wants",
+    "xEffect": "then",
+    "xAttr": "seems",
+    "HasProperty": "can be",
+    "CapableOf": "can",
+    "Desires": "likes",
+    "Causes": "causes",
+    "xReason": "because",
+}
+
+
+def checked(relations: Iterable[str]) -> tuple[str, ...]:
+    """The relations in the order of `RELATIONS`; an unknown one is refused."""
+    asked = set(relations)
+    for relation in sorted(asked - set(RELATIONS)):
+        raise BadInput(f"no relation '{relation}'", nearest(relation, RELATIONS))
+    return tuple(relation for relation in RELATIONS if relation in asked)

@@ -1,0 +1,179 @@
+"""The tuples of ATOMIC and ConceptNet, found by meaning.
+
+An event's nearest heads (MiniLM, exact FAISS search) vote for their tails: a head of similarity s weighs
+((s − floor) / (1 − floor))^sharpness. A tail's score is the share of all votes that it got times the similarity of
+the nearest head: similarity × support, between 0 and 1. For the relations of things the heads are the things that the
+event names, by their words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import places
+from ..core.errors import BadFile
+from ..core.files import read_json
+from ..core.types import Inference
+from .building import CARD, FAISS, HEADS, STARTS, TAILS, TUPLES, Encoder, Progress, build
+from .events import spoken
+from .relations import OF_THINGS, RELATIONS
+from .tails import best, gathered, singular
+from .tuples import fingerprint, here, missing
+from .wordlists import listed
+
+#: Counted up when the same tuples would give another folder.
+VERSION = 1
+#: Nearest heads that vote for the tails of one relation.
+VOTERS = 24
+FLOOR, SHARPNESS = 0.4, 3.0
+#: Words of a thing's name at most.
+_LONGEST_NAME = 3
+_NO_THINGS = listed("no_things")
+
+Voters = list[tuple[int, float]]  # place of a head, its similarity
+
+
+def store(say: Callable[[str], None] = lambda line: None, progress: Progress = lambda done, total: None) -> Store:
+    """The store over the tuples on this machine, from the cache; made on first use, which takes some minutes."""
+    from ..text import sentence_encoder
+
+    def encoder() -> Encoder:
+        return sentence_encoder.load(say)
+
+    folder, names = places.cache() / "knowledge", here()
+    if names:
+        path = folder / f"store-v{VERSION}-{fingerprint(names)}"
+        if not path.exists():
+            build(path, names, encoder, say, progress)
+        return Store(path, encoder)
+    made = sorted(folder.glob(f"store-v{VERSION}-*"), key=lambda p: p.stat().st_mtime)
+    if not made:
+        raise missing()
+    return Store(made[-1], encoder)  # the corpora are gone, what was made of them is not
+
+
+class Store:
+    """A folder that `building` made, opened; an `Inferrer`. `learned` leaves held-out tuples alone, to be tried on."""
+
+    name = "store"
+
+    def __init__(self, folder: Path, encoder: Callable[[], Encoder], learned: bool = False) -> None:
+        import faiss
+
+        again = "delete it; it is made again"
+        card = read_json(folder / CARD)
+        try:
+            self._heads = (folder / HEADS).read_text(encoding="utf-8").splitlines()
+            self._tails = (folder / TAILS).read_text(encoding="utf-8").splitlines()
+            self._tuples: NDArray[np.int32] = np.load(folder / TUPLES, mmap_mode="r")
+            self._starts: NDArray[np.int64] = np.load(folder / STARTS)
+            self._index: Any = faiss.read_index(str(folder / FAISS))
+            whole = len(self._heads) == len(self._starts) - 1 == self._index.ntotal == card["heads"]
+            if not whole or len(self._tuples) != card["tuples"] or len(self._tails) != card["tails"]:
+                raise ValueError("its parts do not belong together")
+        except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
+            raise BadFile(folder, f"not a whole store: {error}", hint=again) from error
+        self.folder, self.learned = folder, learned
+        self.signature = f"store|{folder.name}" + ("|learned" if learned else "")
+        self._load = encoder
+        self._encoder: Encoder | None = None
+        self._of: dict[int, NDArray[np.bool_]] = {}
+        self._things: dict[str, int] | None = None
+
+    def __len__(self) -> int:
+        return len(self._tuples)
+
+    def tails(self, events: Sequence[str], relations: Sequence[str], most: int = 5) -> list[list[Inference]]:
+        """For each event the best tails of each relation, best first."""
+        found: list[list[Inference]] = [[] for _ in events]
+        if not events:
+            return found
+        vectors = self._vectors(events)
+        for relation in relations:
+            place = RELATIONS.index(relation)
+            near = self._nearest(vectors, place)
+            for event, voters, own in zip(events, near, found, strict=True):
+                if relation in OF_THINGS and (things := self.things(event)):
+                    voters = [(head, 1.0) for head in things if self._has(place)[head]]
+                elif relation in OF_THINGS and "person" in event:
+                    continue
+                own += self._voted(relation, place, voters, most)
+        return found
+
+    def things(self, event: str) -> list[int]:
+        """Heads of ConceptNet that an event names, longest names first and no word twice."""
+        names, words = self._names(), [singular(w) for w in event.lower().split()]
+        found, taken = [], set[int]()
+        for size in range(_LONGEST_NAME, 0, -1):
+            for start in range(len(words) - size + 1):
+                name, own = " ".join(words[start : start + size]), set(range(start, start + size))
+                if name in names and not own & taken:
+                    found.append(names[name])
+                    taken |= own
+        return found
+
+    def heads(self, event: str, relation: str) -> list[tuple[str, float]]:
+        """The heads that speak for an event's tails, with their similarity: to see why."""
+        [near] = self._nearest(self._vectors([event]), RELATIONS.index(relation))
+        return [(self._heads[head], similarity) for head, similarity in near]
+
+    def _voted(self, relation: str, place: int, voters: Voters, most: int) -> list[Inference]:
+        if not voters:
+            return []
+        weights = [((similarity - FLOOR) / (1 - FLOOR)) ** SHARPNESS for _, similarity in voters]
+        votes = gathered(
+            (tail, weight)
+            for (head, _), weight in zip(voters, weights, strict=True)
+            for tail in self._tails_of(head, place)
+        )
+        nearest, total = voters[0][1], sum(weights)
+        return best(relation, {tail: nearest * vote / total for tail, vote in votes.items()}, most)
+
+    def _tails_of(self, head: int, place: int) -> Iterator[str]:
+        for tail, relation, learned in self._tuples[self._starts[head] : self._starts[head + 1]]:
+            if relation == place and (learned or not self.learned):
+                yield self._tails[tail]
+
+    def _nearest(self, vectors: NDArray[np.float32], place: int) -> list[Voters]:
+        """For each vector the heads nearest to it that have tails of that relation."""
+        from faiss import IDSelectorBitmap, SearchParameters
+
+        has = self._has(place)
+        if not has.any():
+            return [[] for _ in vectors]
+        only = IDSelectorBitmap(np.packbits(has, bitorder="little"))  # type: ignore[call-arg, arg-type]
+        near = SearchParameters(sel=only)  # type: ignore[call-arg]
+        scores, heads = self._index.search(vectors, min(VOTERS, int(has.sum())), params=near)
+        return [
+            [(int(h), min(1.0, float(s))) for s, h in zip(ss, hs, strict=True) if h >= 0 and s > FLOOR]
+            for ss, hs in zip(scores, heads, strict=True)
+        ]
+
+    def _has(self, place: int) -> NDArray[np.bool_]:
+        """Which heads have a tail of a relation."""
+        if place not in self._of:
+            rows = self._tuples[:, 1] == place
+            if self.learned:
+                rows &= self._tuples[:, 2] == 1
+            owners = np.searchsorted(self._starts, np.flatnonzero(rows), side="right") - 1
+            has = np.zeros(len(self._heads), dtype=np.bool_)
+            has[owners] = True
+            self._of[place] = has
+        return self._of[place]
+
+    def _names(self) -> dict[str, int]:
+        if self._things is None:
+            has = np.logical_or.reduce([self._has(RELATIONS.index(relation)) for relation in sorted(OF_THINGS)])
+            named = {" ".join(singular(w) for w in self._heads[i].split()): int(i) for i in np.flatnonzero(has)}
+            self._things = {name: head for name, head in named.items() if name not in _NO_THINGS}
+        return self._things
+
+    def _vectors(self, events: Sequence[str]) -> NDArray[np.float32]:
+        if self._encoder is None:
+            self._encoder = self._load()
+        return self._encoder([spoken(event) for event in events])
