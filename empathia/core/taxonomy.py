@@ -34,6 +34,14 @@ EMOTIONS_AND_INTENTS: tuple[str, ...] = (*EMOTIONS, *INTENTS, NEUTRAL)
 MECHANISMS: tuple[str, ...] = ("emotional_reaction", "interpretation", "exploration")
 LEVELS: tuple[int, ...] = (0, 1, 2)
 
+#: IMAGINE's eleven relations of ATOMIC-2020 in their four groups (its section 3.2.2).
+RELATION_GROUPS: dict[str, tuple[str, ...]] = {
+    "affect": ("xReact",),
+    "behaviour": ("xIntent", "xNeed", "xWant", "xEffect", "xAttr"),
+    "physical": ("HasProperty", "CapableOf", "Desires"),
+    "events": ("Causes", "xReason"),
+}
+
 
 def polarity(emotion: str) -> str:
     """`positive` or `negative`, by MIME's Table 1."""

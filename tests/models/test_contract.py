@@ -3,29 +3,64 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
 from empathia import models  # noqa: E402
+from empathia.core.taxonomy import EMOTIONS, MECHANISMS, RELATION_GROUPS  # noqa: E402
+from empathia.core.types import Context, Evidence, Example, Exemplar, Gold, Inference  # noqa: E402
 from empathia.decoding.contract import Decoding, Specials  # noqa: E402
 from empathia.decoding.search import decode  # noqa: E402
 from empathia.nn.blocks import Blocks  # noqa: E402
-from empathia.text.batches import Encoded, collate  # noqa: E402
+from empathia.text.batches import Encoder, collate  # noqa: E402
 from empathia.text.vocabulary import Vocabulary  # noqa: E402
 from empathia.training.checkpoint import load_weights, save_weights  # noqa: E402
 
 WORDS = 40
 SMALL = Blocks(width=32, heads=2, depth=32, hidden=48, dropout=0.0, embedding_dropout=0.0)
 RELEASED = Blocks.released(width=32, heads=2, depth=8, hidden=12)
-EXAMPLES = [
-    Encoded([6, 10, 11, 12], [6, 4, 4, 4], [20, 21, 22, 2], 0),
-    Encoded([6, 13, 14], [6, 4, 4], [23, 24, 2], 8),
-    Encoded([6, 15, 16, 17, 18, 19, 20], [6, 4, 4, 5, 5, 4, 4], [25, 26, 27, 28, 2], 20),
-    Encoded([6, 30, 31, 32, 33], [6, 4, 4, 4, 4], [34, 35, 2], 31),
-]
 SPECIALS = Specials.of(Vocabulary)
+INFERENCES = tuple(
+    Inference(relation, f"{word} {7 + (word + i) % 30}")
+    for i, relations in enumerate(RELATION_GROUPS.values())
+    for word, relation in enumerate(relations, 20 + i)
+)
+
+
+class Numbers(Vocabulary):
+    """A vocabulary whose words are their own ids."""
+
+    def encode(self, text):
+        return [int(word) for word in text.split()]
+
+
+def known(turns, inferences, exemplars, labels):
+    return Evidence(
+        causes=turns,
+        inferences=inferences,
+        exemplars=tuple(Exemplar(text) for text in exemplars),
+        turn_labels=labels,
+    )
+
+
+def example(context, reply, emotion, evidence, shown=(0, 1, 2)):
+    mechanisms = dict(zip(MECHANISMS, shown, strict=True))
+    return Example("1", Context.of(*context), Gold(reply, emotion, "questioning", mechanisms, 0.5), evidence)
+
+
+#: Every kind of evidence turns up, and the third context has none of it.
+EXAMPLES = [
+    example(["10 11 12"], "20 21 22", "afraid", known((0,), INFERENCES, ["30 31", "32"], ("afraid",)), (0, 0, 0)),
+    example(["13 14"], "23 24", "confident", known((0,), INFERENCES[:4], ["33 34 35"], ("proud",))),
+    example(["15 16", "17 18", "19 20"], "25 26 27 28", "impressed", Evidence()),
+    example(
+        ["30 31", "36 37", "32 33"], "34 35", "trusting",
+        known((0, 2), INFERENCES[3:], ["21", "22 23"], ("hopeful", "questioning", "trusting")), (2, 0, 1),
+    ),
+]  # fmt: skip
 
 
 @pytest.fixture(params=models.names())
@@ -40,15 +75,21 @@ def build(name, blocks=SMALL, seed=0, **changes):
     return cls(replace(cls.Config(), blocks=blocks, **changes), WORDS).eval()
 
 
-def greedy(model, examples, seeds=None):
-    inputs, _ = collate(examples, seeds)
+def encoded(model, examples=EXAMPLES):
+    """The examples as this model reads them."""
+    encoder = Encoder(Numbers(()), see=partial(model.see, model.config))
+    return [encoder.example(one) for one in examples]
+
+
+def greedy(model, examples=EXAMPLES, seeds=None):
+    inputs, _ = collate(encoded(model, examples), seeds)
     with torch.inference_mode():
         found = decode(model, model.encode(inputs), SPECIALS, Decoding(max_length=8))
     return [h.tokens for h in found]
 
 
-def logits(model, examples, seeds=None):
-    inputs, gold = collate(examples, seeds)
+def logits(model, examples=EXAMPLES, seeds=None):
+    inputs, gold = collate(encoded(model, examples), seeds)
     with torch.inference_mode():
         return model.step(model.encode(inputs), gold.reply_BT)
 
@@ -57,14 +98,14 @@ def logits(model, examples, seeds=None):
 def test_overfits_four_examples(name, blocks):
     model = build(name, blocks).train()
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
-    inputs, gold = collate(EXAMPLES)
+    inputs, gold = collate(encoded(model))
     for step in range(150):
         losses = model.losses(inputs, gold, step + 100_000)
         optimizer.zero_grad()
         sum(loss.weight * loss.total for loss in losses.values()).backward()
         optimizer.step()
     model.eval()
-    assert greedy(model, EXAMPLES) == [tuple(e.reply[:-1]) for e in EXAMPLES]
+    assert greedy(model) == [tuple(e.reply[:-1]) for e in encoded(model)]
 
 
 def test_saving_and_loading_gives_the_same_reply_under_a_seed(name, tmp_path):
@@ -72,39 +113,60 @@ def test_saving_and_loading_gives_the_same_reply_under_a_seed(name, tmp_path):
     save_weights(tmp_path / "model.safetensors", model)
     load_weights(tmp_path / "model.safetensors", other)
     seeds = [5, 6, 7, 8]
-    assert torch.equal(logits(model, EXAMPLES, seeds), logits(other, EXAMPLES, seeds))
-    assert greedy(model, EXAMPLES, seeds) == greedy(other, EXAMPLES, seeds)
+    assert torch.equal(logits(model, seeds=seeds), logits(other, seeds=seeds))
+    assert greedy(model, seeds=seeds) == greedy(other, seeds=seeds)
 
 
 @pytest.mark.parametrize("blocks", [SMALL, RELEASED], ids=["modern", "released"])
 def test_padding_and_batch_mates_change_nothing(name, blocks):
     model = build(name, blocks)
     seeds = [5, 6, 7, 8]
-    together = logits(model, EXAMPLES, seeds)
-    for i, example in enumerate(EXAMPLES):
-        alone = logits(model, [example], [seeds[i]])
-        torch.testing.assert_close(together[i, : len(example.reply)], alone[0], atol=1e-4, rtol=1e-4)
+    together = logits(model, seeds=seeds)
+    for i, one in enumerate(EXAMPLES):
+        alone = logits(model, [one], [seeds[i]])[0]
+        torch.testing.assert_close(together[i, : len(alone)], alone, atol=1e-4, rtol=1e-4)
 
 
 def test_future_tokens_change_no_earlier_logit(name):
     model = build(name)
-    example = EXAMPLES[2]
-    changed = replace(example, reply=[*example.reply[:3], 9, 9])
-    before, after = logits(model, [example])[0], logits(model, [changed])[0]
+    gold = replace(EXAMPLES[2].gold, reply="25 26 27 9")
+    before, after = logits(model, EXAMPLES[2:3])[0], logits(model, [replace(EXAMPLES[2], gold=gold)])[0]
     torch.testing.assert_close(before[:3], after[:3])
     assert not torch.allclose(before[3:], after[3:])
 
 
 def test_changing_gold_changes_no_reply(name):
     model = build(name)
-    changed = [replace(e, reply=[9, 2], emotion=(e.emotion + 7) % 32) for e in EXAMPLES]
-    assert greedy(model, EXAMPLES) == greedy(model, changed)
+    other = Gold("9", "joyful", "agreeing", dict.fromkeys(MECHANISMS, 1), -0.5)
+    changed = [replace(e, gold=other) for e in EXAMPLES]
+    assert greedy(model) == greedy(model, changed)
+    assert [e.seen for e in encoded(model)] == [e.seen for e in encoded(model, changed)]
+
+
+def test_without_any_evidence_a_model_still_answers(name):
+    """No cause, no inference, no exemplar, no label, and nothing that was wished for."""
+    model = build(name)
+    alone = [replace(e, evidence=Evidence()) for e in EXAMPLES]
+    assert logits(model, alone).isfinite().all()
+    assert len(greedy(model, alone)) == len(alone)
+    inputs, gold = collate(encoded(model.train(), alone))
+    assert all(loss.total.isfinite() for loss in model.losses(inputs, gold, 100_000).values())
+
+
+def test_evidence_that_is_needed_is_also_read(name):
+    """Taking away what a model says it needs changes its answer; giving what it does not need changes nothing."""
+    model = build(name)
+    needed = model.needs(model.config)
+    for field in ("causes", "inferences", "exemplars", "turn_labels"):
+        one = EXAMPLES[3]
+        without = replace(one, evidence=one.evidence.with_(**{field: None}))
+        assert torch.equal(logits(model, [one]), logits(model, [without])) == (field not in needed), field
 
 
 @pytest.mark.parametrize("blocks", [SMALL, RELEASED], ids=["modern", "released"])
 def test_cached_step_equals_full_pass(name, blocks):
     model = build(name, blocks)
-    inputs, gold = collate(EXAMPLES, [1, 2, 3, 4])
+    inputs, gold = collate(encoded(model), [1, 2, 3, 4])
     with torch.inference_mode():
         memory = model.encode(inputs)
         full = model.step(memory, gold.reply_BT)
@@ -120,8 +182,8 @@ def test_cached_step_equals_full_pass(name, blocks):
 def test_every_trainable_parameter_receives_gradient(name, blocks):
     """All emotions must turn up among the examples for every part of a mixture to be heard."""
     model = build(name, blocks).train()
-    examples = [replace(EXAMPLES[i % 4], emotion=i % 32) for i in range(32)]
-    inputs, gold = collate(examples)
+    examples = [replace(e, gold=replace(e.gold, emotion=emotion)) for emotion in EMOTIONS for e in EXAMPLES[::3]]
+    inputs, gold = collate(encoded(model, examples))
     for step in (0, 100_000):
         losses = model.losses(inputs, gold, step)
         sum(loss.total for loss in losses.values()).backward()
@@ -130,8 +192,9 @@ def test_every_trainable_parameter_receives_gradient(name, blocks):
 
 
 def test_emotion_is_a_distribution_where_told(name):
-    inputs, _ = collate(EXAMPLES)
+    model = build(name)
+    inputs, _ = collate(encoded(model))
     with torch.inference_mode():
-        emotion = build(name).encode(inputs).emotion_BE
+        emotion = model.encode(inputs).emotion_BE
     if emotion is not None:
         torch.testing.assert_close(emotion.exp().sum(-1), torch.ones(len(EXAMPLES)))
