@@ -12,17 +12,25 @@ Later names add to earlier ones and win over them. An example that a file does n
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from ..core import places
 from ..core.errors import BadFile
 from ..core.files import existing, read_jsonl
-from ..core.types import Example, Exemplar, Inference
+from ..core.locks import locked
+from ..core.types import Context, Evidence, Example, Exemplar, Inference
 from ..corpora import load
 
+#: examples whose evidence is found together; what a kill can lose
+CHUNK = 128
+
+#: contexts and what is known of them → the same with more known
+Finding = Callable[[Sequence[Context], Sequence[Evidence]], Sequence[Evidence]]
 Known = Mapping[str, tuple[dict[str, Any], dict[str, Any]]]  # example → fields of Evidence, fields of Gold
 
 
@@ -47,7 +55,7 @@ def _told(example: Example, evidence: dict[str, Any], gold: dict[str, Any]) -> E
 
 
 def _file(path: Path) -> Known:
-    hint = f"make it with: empathia evidence {path.name.removesuffix('.jsonl').rpartition('.')[2]}"
+    hint = f"make it with: empathia evidence {path.name.removesuffix('.jsonl').rpartition('.')[2]} --split …"
     known: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
     for line, row in read_jsonl(existing(path, hint)):
         if not isinstance(row.get("id"), str):
@@ -71,6 +79,65 @@ FIELDS: Mapping[str, Callable[[Any], Any]] = {
     "inferences": lambda groups: tuple(Inference(r, str(tail)) for r, tails in groups.items() for tail in tails),
     "exemplars": lambda replies: tuple(map(_exemplar, replies)),
 }
+
+
+def _plain(name: str, evidence: Evidence) -> Any:
+    """A field of Evidence as `FIELDS` reads it."""
+    value = getattr(evidence, name) or ()
+    if name == "inferences":
+        relations = dict.fromkeys(inference.relation for inference in value)
+        return {r: [inference.text for inference in value if inference.relation == r] for r in relations}
+    return [asdict(one) for one in value] if name == "exemplars" else list(value)
+
+
+def write_evidence(
+    examples: Sequence[Example],
+    name: str,
+    path: Path,
+    find: Finding,
+    advance: Callable[[int], None] = lambda n: None,
+) -> int:
+    """One field of Evidence for every example into `path`, going on where an earlier call stopped; how many lines were
+    already there. Lines stand in `….part` until the last is done."""
+    if path.exists():
+        done = _finished(path, examples, name)
+        if done < len(examples):
+            raise BadFile(path, f"is there already, with {done:,} of {len(examples):,} examples", hint=_AGAIN)
+        advance(done)
+        return done
+    part = path.with_name(path.name + ".part")
+    part.parent.mkdir(parents=True, exist_ok=True)
+    part.touch()
+    with locked(part):
+        whole = part.read_bytes().rfind(b"\n") + 1
+        os.truncate(part, whole)  # a kill may have cut the last line
+        done = _finished(part, examples, name)
+        advance(done)
+        with part.open("a", encoding="utf-8") as lines:
+            for start in range(done, len(examples), CHUNK):
+                some = examples[start : start + CHUNK]
+                found = find([e.context for e in some], [e.evidence for e in some])
+                for example, evidence in zip(some, found, strict=True):
+                    row = {"id": example.id, name: _plain(name, evidence)}
+                    lines.write(json.dumps(row, ensure_ascii=False) + "\n")
+                lines.flush()
+                os.fsync(lines.fileno())
+                advance(len(some))
+        part.replace(path)
+    return done
+
+
+_AGAIN = "remove it, or name another file with --out"
+
+
+def _finished(path: Path, examples: Sequence[Example], name: str) -> int:
+    """How many lines there are, which must be about the first examples, in their order."""
+    count = 0
+    for line, row in read_jsonl(path):
+        if line > len(examples) or row.get("id") != examples[line - 1].id or name not in row:
+            raise BadFile(path, "is there already, made from other examples", line=line, hint=_AGAIN)
+        count += 1
+    return count
 
 
 def _enriched(corpus: str, split: str) -> Known:
