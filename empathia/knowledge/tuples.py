@@ -45,7 +45,7 @@ def missing() -> MissingFile:
     """What to say where there are none."""
     return MissingFile(
         "there are no tuples of ATOMIC or ConceptNet here",
-        "run: empathia data get atomic conceptnet (or set EMPATHIA_DATA to the folder that holds atomic/)",
+        "run: empathia data get atomic; empathia data get conceptnet (or set EMPATHIA_DATA to the folder with atomic/)",
     )
 
 

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+from knowledge_models import tiny_bart, tiny_llama
+
+from empathia.cli import main
+from empathia.core.errors import BadFile
+from empathia.knowledge import infer
+from empathia.knowledge.comet import Comet, Drawn, ask_ours, ask_published
+
+
+def test_an_event_is_asked_about_in_plain_words():
+    assert ask_ours("personx gives persony 's ___ away", "xReact") == "X gives Y's something away\nfeels:"
+    assert ask_published("personx loses personx's job", "xWant") == "PersonX loses PersonX's job xWant [GEN]"
+
+
+def test_what_is_written_becomes_tails():
+    asked = []
+
+    def draw(prompts, most):
+        asked.extend(prompts)
+        said = [" sad\nand more", "Sad.", " very sad", " none", "  ", " lost for words"]
+        return [[Drawn(text, 1 / (2 + i)) for i, text in enumerate(said)] for _ in prompts]
+
+    comet = Comet("scripted", "scripted", ask_ours, draw)
+    [own] = comet.tails(["personx loses personx's job"], ["xReact", "xWant"], 5)
+    assert asked == ["X loses X's job\nfeels:", "X loses X's job\nwants:"]
+    assert [(t.relation, t.text) for t in own] == [
+        ("xReact", "sad"),
+        ("xReact", "lost for words"),
+        ("xWant", "sad"),
+        ("xWant", "lost for words"),
+    ]
+    assert own[0].score == 0.5
+    asked.clear()
+    assert infer(comet, "Hello!") == ()
+    assert not asked
+
+
+def test_the_published_comet_answers_from_its_folder(tmp_path):
+    pytest.importorskip("transformers")
+    from empathia.knowledge.beams import published
+
+    comet = published(tiny_bart(tmp_path / "bart"))
+    events = ["personx loses personx's job", "personx wins"]
+    found = comet.tails(events, ["xReact", "CapableOf"], 2)
+    assert len(found) == 2
+    assert all(tail.relation in ("xReact", "CapableOf") and 0 <= tail.score <= 1 for own in found for tail in own)
+    assert found == comet.tails(events, ["xReact", "CapableOf"], 2)
+    assert [comet.tails([event], ["xReact", "CapableOf"], 2)[0] for event in events] == found
+    with pytest.raises(BadFile, match="not an encoder–decoder"):
+        published(tiny_llama(tmp_path / "llama"))
+
+
+def test_branches_cost_the_head_once_and_see_only_it(tmp_path):
+    torch = pytest.importorskip("torch")
+    from empathia.training.lora import Lined, LoraTrainer, Settings
+
+    trainer = LoraTrainer(tiny_llama(tmp_path / "base"), Settings(first_layer=0), tmp_path / "run", print)
+    head, one, two = [10, 11, 12, 13], [20, 21, 22], [30, 31, 32, 33]
+
+    def loss(*sequences):
+        with torch.no_grad():
+            return trainer._loss(list(sequences))[0].item()
+
+    def learned(branch):
+        return [False] + [True] * (len(branch) - 1)
+
+    together = Lined(
+        head + one + two, [False] * 4 + learned(one) + learned(two), [0] * len(head) + [1] * len(one) + [2] * len(two)
+    )
+    apart = [Lined(head + branch, [False] * 4 + learned(branch)) for branch in (one, two)]
+    assert loss(together) == pytest.approx(loss(*apart), rel=1e-5)
+    short = Lined(head + one, [False] * 4 + learned(one), [0] * 4 + [1] * 3)
+    assert loss(together, short) == pytest.approx(loss(together) + loss(apart[0]), rel=1e-5)
+
+
+def test_lessons_hold_every_tail_once_within_bounds():
+    pytest.importorskip("torch")
+    from empathia.knowledge.training.lessons import LONGEST, lessons, sequences
+    from empathia.knowledge.tuples import Known
+
+    rows = [Known("dog", "CapableOf", f"do trick number {i}", True, "conceptnet") for i in range(40)]
+    [lesson] = lessons(rows)
+    made = list(sequences(lesson, lambda text: list(text.encode()), random.Random(1)))
+    assert len(made) > 1
+    assert all(len(s.ids) == len(s.learned) == len(s.branches) <= LONGEST for s in made)
+    told = [bytes(i for i, learned in zip(s.ids, s.learned, strict=True) if learned).decode() for s in made]
+    assert sorted("".join(told).strip("\n ").split("\n ")) == sorted(row.tail for row in rows)
+    assert all(bytes(s.ids).startswith(b"dog\ncan:") for s in made)
+
+
+RECIPE = """
+comet = "small"
+base = "{base}"
+
+[data]
+valid = 2
+
+[train]
+rank = 4
+alpha = 8
+first_layer = 0
+lr = 1e-2
+tokens = 400
+epochs = {epochs}
+save_minutes = {minutes}
+validate_every = 5
+"""
+
+
+def test_training_learns_goes_on_and_is_used(tuples_here, words_encoder, capsys):
+    torch = pytest.importorskip("torch")
+    from empathia.knowledge.beams import own
+    from empathia.training.lora import LoraTrainer
+
+    base, recipe = tiny_llama(tuples_here / "base"), tuples_here / "comet.toml"
+    recipe.write_text(RECIPE.format(base=base, epochs=20.0, minutes=0.0))
+    steps = []
+    whole = LoraTrainer.save
+
+    def save(trainer):
+        whole(trainer)
+        steps.append(trainer.step)
+        if trainer.step == 3:
+            raise KeyboardInterrupt
+
+    threads = torch.get_num_threads()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LoraTrainer, "save", save)
+        with pytest.raises(SystemExit):
+            main(["train", str(recipe), "--threads", "1"])
+        main(["train", str(recipe), "--threads", "1"])
+    torch.set_num_threads(threads)
+    said = capsys.readouterr()
+    assert "going on from step 3" in said.err
+    assert steps[:4] == [1, 2, 3, 4]
+    losses = [float(line.split("valid ")[1].split()[0]) for line in said.err.splitlines() if " valid " in line]
+    assert losses[-1] < 0.8 * losses[0]
+    folder = tuples_here / "home" / "knowledge" / "small"
+    assert said.out.strip() == str(folder)
+    comet = own(folder, base)
+    [found] = comet.tails(["personx loses personx's job"], ["xReact"], 2)
+    assert all(tail.relation == "xReact" for tail in found)
