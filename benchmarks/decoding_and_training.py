@@ -3,9 +3,10 @@
     python benchmarks/decoding_and_training.py [--record] [--run mime]
 
 Every system at its paper's size with random weights, on texts of random words: lengths and word frequencies are
-drawn like EmpatheticDialogues', so no corpus is needed. Each repetition times the matmuls, then the same work;
-the ratio is that of the two medians. Decoded replies are forced to their full length, as the released code's
-always are; `--run` also times a trained run as it really answers, on 256 contexts of its corpus' test split.
+drawn like EmpatheticDialogues', so no corpus is needed; evidence, for the systems that read it, likewise. Each
+repetition times the matmuls, then the same work; the ratio is that of the two medians. Decoded replies are forced to
+their full length, as the released code's always are; `--run` also times a trained run as it really answers, on 256
+contexts of its corpus' test split.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from statistics import median
@@ -28,13 +30,14 @@ from rich.table import Table
 from rich.text import Text
 
 from empathia import models
-from empathia.core.taxonomy import EMOTIONS
+from empathia.core.taxonomy import EMOTIONS, EMOTIONS_AND_INTENTS, MECHANISMS, RELATION_GROUPS
+from empathia.core.types import Context, Evidence, Example, Exemplar, Gold, Inference, Turn
 from empathia.decoding.contract import Decoding, Specials
 from empathia.decoding.search import decode
 from empathia.evaluation import board
 from empathia.models.base import EmpatheticModel, ReplyLoss
 from empathia.nn.blocks import Blocks
-from empathia.text.batches import Encoded, bucketed, collate
+from empathia.text.batches import Encoded, Encoder, See, bucketed, collate
 from empathia.text.vocabulary import Vocabulary
 from empathia.training.loop import Trainer
 from empathia.training.measure import generate
@@ -84,24 +87,48 @@ class Figure:
         return TARGETS.get(self.name.rpartition("/")[2])
 
 
-def examples(count: int, vocabulary: int, seed: int) -> list[Encoded]:
+class Numbers(Vocabulary):
+    """A vocabulary whose words are their own ids."""
+
+    def encode(self, text: str) -> list[int]:
+        return [int(word) for word in text.split()]
+
+
+def examples(count: int, vocabulary: int, seed: int, see: See | None = None) -> list[Encoded]:
     """Log-normal lengths and a Zipf-Mandelbrot law of words, fitted to EmpatheticDialogues' test split: contexts of
-    41 tokens on average, the context token among them, and replies of 15; 8 % of the words past the 1024 commonest."""
-    draw = random.Random(seed)
+    41 tokens on average, the context token among them, and replies of 15; 8 % of the words past the 1024 commonest.
+    The first turn, two thirds of the words, is the cause; five inferences of each relation have three words or, as
+    feelings, one; ten exemplars are as long as replies."""
+    draw, more = random.Random(seed), random.Random(-seed - 1)  # of texts; of evidence
+    encoder = Encoder(Numbers(()), see=see)
     first = Vocabulary.context + 1
     frequencies = list(accumulate((rank + 10) ** -1.5 for rank in range(vocabulary - first)))
 
-    def words(mean_log: float, deviation: float, least: int, most: int) -> list[int]:
-        length = min(max(round(draw.lognormvariate(mean_log, deviation)), least), most)
-        return draw.choices(range(first, vocabulary), cum_weights=frequencies, k=length)
+    def said(draw: random.Random, length: int) -> list[str]:
+        return [str(word) for word in draw.choices(range(first, vocabulary), cum_weights=frequencies, k=length)]
+
+    def words(mean_log: float, deviation: float, least: int, most: int, draw: random.Random = draw) -> list[str]:
+        return said(draw, min(max(round(draw.lognormvariate(mean_log, deviation)), least), most))
+
+    def known() -> Evidence:
+        tails = [
+            Inference(relation, " ".join(said(more, 1 if group == "affect" else 3)))
+            for group, relations in RELATION_GROUPS.items()
+            for relation in relations
+            for _ in range(5)
+        ]
+        exemplars = tuple(Exemplar(" ".join(words(2.55, 0.52, 2, 99, more))) for _ in range(10))
+        labels = tuple(more.choices(EMOTIONS_AND_INTENTS, k=2))
+        return Evidence(causes=(0,), inferences=tuple(tails), exemplars=exemplars, turn_labels=labels)
 
     made = []
     for _ in range(count):
         context, reply = words(3.47, 0.68, 3, 149), words(2.55, 0.52, 2, 99)
         turn = len(context) * 2 // 3
-        who = [Vocabulary.speaker] * turn + [Vocabulary.listener] * (len(context) - turn)
-        words_in, speakers = [Vocabulary.context, *context], [Vocabulary.context, *who]
-        made.append(Encoded(words_in, speakers, [*reply, Vocabulary.end], draw.randrange(len(EMOTIONS))))
+        turns = Turn("speaker", " ".join(context[:turn])), Turn("listener", " ".join(context[turn:]))
+        emotion, shown = draw.choice(EMOTIONS), {name: more.randrange(3) for name in MECHANISMS}
+        gold = Gold(" ".join(reply), emotion, more.choice(EMOTIONS_AND_INTENTS), shown, more.uniform(-1, 1))
+        made.append(encoder.example(Example("", Context(turns), gold, known() if see else Evidence())))
     return made
 
 
@@ -137,10 +164,15 @@ def built(name: str, sizes: Sizes, **changes: object) -> EmpatheticModel:
     return kind(replace(kind.Config(), blocks=sizes.blocks, **changes), sizes.vocabulary)
 
 
+def read_by(model: EmpatheticModel, count: int, sizes: Sizes, seed: int) -> list[Encoded]:
+    """Synthetic examples as this system reads them."""
+    return examples(count, sizes.vocabulary, seed, partial(model.see, model.config))
+
+
 def training_figures(name: str, sizes: Sizes, clock: Clock) -> Iterator[Figure]:
     """A step of the real loop, batches of similar length as it makes them: collating, losses, gradients, clipping,
     AdamW."""
-    rows = examples(sizes.training_batch * sizes.training_batches, sizes.vocabulary, seed=1)
+    rows = read_by(built(name, sizes), sizes.training_batch * sizes.training_batches, sizes, seed=1)
     batches = list(bucketed([len(e.words) + len(e.reply) for e in rows], sizes.training_batch))
     how = f"batch:{sizes.training_batch}|vocabulary:{sizes.vocabulary}|width:{sizes.blocks.width}"
     sampled = ReplyLoss()
@@ -162,7 +194,7 @@ def training_figures(name: str, sizes: Sizes, clock: Clock) -> Iterator[Figure]:
 def decoding_figures(name: str, sizes: Sizes, clock: Clock) -> Iterator[Figure]:
     """Encoding and decoding of one batch of contexts in the order they were drawn, no reply ending early."""
     model = built(name, sizes).eval()
-    inputs, _ = collate(examples(sizes.decoding_batch, sizes.vocabulary, seed=2))
+    inputs, _ = collate(read_by(model, sizes.decoding_batch, sizes, seed=2))
     specials, steps = Specials.of(Vocabulary), sizes.decoding_steps
     how = f"batch:{sizes.decoding_batch}|vocabulary:{sizes.vocabulary}|width:{sizes.blocks.width}|steps:{steps}"
     for search, plain in SEARCHES.items():
