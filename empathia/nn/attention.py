@@ -31,8 +31,10 @@ class Attention(nn.Module):
         mask_BS: Tensor | None = None,
         causal: bool = False,
         cache: Cache | None = None,
+        bias_HTS: Tensor | None = None,
     ) -> Tensor:
-        """Over `memory_BSD` where `mask_BS` is true, or over the query itself (and its cached past)."""
+        """Over `memory_BSD` where `mask_BS` is true, or over the query itself (and its cached past); `bias_HTS` is added
+        to the scores."""
         query = self._split(self.query(query_BTD))
         kept = cache.get(self) if cache is not None else None
         if memory_BSD is not None:
@@ -51,6 +53,8 @@ class Attention(nn.Module):
         if causal and query.shape[2] > 1:
             steps, seen = query.shape[2], key.shape[2]
             mask = torch.ones(steps, seen, dtype=torch.bool, device=query.device).tril(seen - steps)
+        if bias_HTS is not None:
+            mask = bias_HTS if mask is None else bias_HTS.masked_fill(~mask, -torch.inf)
         mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
         return self.out(mixed.transpose(1, 2).flatten(2))
 

@@ -3,11 +3,12 @@
 `Blocks()` is a modern layer; `Blocks.released()` is the backbone of MoEL, MIME, EmpDG, CEM and KEMP as
 published: key depth 40, filter 50, width-3 convolutions with a ReLU after the second one too (an
 off-by-one in all six repositories), no dropout, standard deviation instead of variance in the norm.
+`Blocks.t5()` is T5's layer: relative positions, root-mean-square norm, ReLU, no biases.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -18,6 +19,7 @@ from torch.nn import functional as F
 from .attention import Attention
 from .cache import Cache, positions
 from .dropout import Dropout
+from .relative import RelativePositions
 
 POSITIONS = 1024  # the longest context or reply
 
@@ -31,7 +33,11 @@ class Blocks:
     hidden: int = 150  # of the feed-forward part
     feed_forward: Literal["linear", "convolution"] = "linear"
     second_relu: bool = False  # the released off-by-one
-    norm: Literal["variance", "deviation"] = "variance"
+    activation: Literal["gelu", "relu"] = "gelu"  # of the linear feed-forward part
+    biases: Literal["feed_forward", "all", "none"] = "feed_forward"  # linear maps that have one
+    norm: Literal["variance", "deviation", "rms"] = "variance"
+    order: Literal["pre", "post"] = "pre"  # a norm before each part of a layer, or after it
+    positions: Literal["sinusoid", "learned", "relative"] = "sinusoid"
     dropout: float = 0.1
     embedding_dropout: float = 0.2
     scale_embeddings: bool = True  # multiply word vectors by the square root of the width
@@ -44,6 +50,15 @@ class Blocks:
             "heads": 2, "depth": 40, "hidden": 50, "feed_forward": "convolution", "second_relu": True,
             "norm": "deviation", "dropout": 0.0, "embedding_dropout": 0.0, "input_projection": True,
             "tied_output": False,
+        }  # fmt: skip
+        return cls(**{**values, **changes})
+
+    @classmethod
+    def t5(cls, **changes: Any) -> Blocks:
+        """T5-small's layers at the width of the word vectors (LEMPEx)."""
+        values: dict[str, Any] = {
+            "layers": 6, "heads": 6, "depth": 300, "hidden": 2048, "activation": "relu", "biases": "none",
+            "norm": "rms", "positions": "relative", "embedding_dropout": 0.1, "scale_embeddings": False,
         }  # fmt: skip
         return cls(**{**values, **changes})
 
@@ -61,20 +76,23 @@ class DeviationNorm(nn.Module):
 
 
 def norm(blocks: Blocks) -> nn.Module:
-    return nn.LayerNorm(blocks.width) if blocks.norm == "variance" else DeviationNorm(blocks.width)
+    kinds = {"variance": nn.LayerNorm, "deviation": DeviationNorm, "rms": nn.RMSNorm}
+    return kinds[blocks.norm](blocks.width)
 
 
 class FeedForward(nn.Module):
-    """Two linear maps with a GELU between."""
+    """Two linear maps with a GELU or ReLU between."""
 
     def __init__(self, blocks: Blocks) -> None:
         super().__init__()
-        self.inner = nn.Linear(blocks.width, blocks.hidden)
-        self.outer = nn.Linear(blocks.hidden, blocks.width)
+        bias = blocks.biases != "none"
+        self.inner = nn.Linear(blocks.width, blocks.hidden, bias)
+        self.outer = nn.Linear(blocks.hidden, blocks.width, bias)
+        self.activation = F.gelu if blocks.activation == "gelu" else F.relu
         self.dropout = Dropout(blocks.dropout)
 
     def forward(self, x_BTD: Tensor, mask_BT: Tensor | None = None, cache: Cache | None = None) -> Tensor:
-        return self.outer(self.dropout(F.gelu(self.inner(x_BTD))))
+        return self.outer(self.dropout(self.activation(self.inner(x_BTD))))
 
 
 class Convolution(nn.Module):
@@ -113,48 +131,69 @@ def feed_forward(blocks: Blocks, causal: bool) -> nn.Module:
     return FeedForward(blocks) if blocks.feed_forward == "linear" else ConvolutionalFeedForward(blocks, causal)
 
 
-class EncoderLayer(nn.Module):
-    def __init__(self, blocks: Blocks) -> None:
+def attention(blocks: Blocks) -> Attention:
+    return Attention(blocks.width, blocks.heads, blocks.depth, bias=blocks.biases == "all")
+
+
+class Layer(nn.Module):
+    """What both kinds of layers do around each part: norm, drop, add."""
+
+    def __init__(self, blocks: Blocks, parts: int) -> None:
         super().__init__()
-        self.attention = Attention(blocks.width, blocks.heads, blocks.depth)
+        self.norms = nn.ModuleList(norm(blocks) for _ in range(parts))
+        self.dropout, self.after = Dropout(blocks.dropout), blocks.order == "post"
+
+    def around(self, place: int, x: Tensor, part: Callable[[Tensor], Tensor]) -> Tensor:
+        if self.after:
+            return self.norms[place](x + self.dropout(part(x)))
+        return x + self.dropout(part(self.norms[place](x)))
+
+
+class EncoderLayer(Layer):
+    def __init__(self, blocks: Blocks) -> None:
+        super().__init__(blocks, parts=2)
+        self.attention = attention(blocks)
         self.feed_forward = feed_forward(blocks, causal=False)
-        self.norms = nn.ModuleList(norm(blocks) for _ in range(2))
-        self.dropout = Dropout(blocks.dropout)
 
-    def forward(self, x_BSD: Tensor, mask_BS: Tensor) -> Tensor:
-        normed = self.norms[0](x_BSD)
-        x_BSD = x_BSD + self.dropout(self.attention(normed, normed, mask_BS))
-        return x_BSD + self.dropout(self.feed_forward(self.norms[1](x_BSD), mask_BS))
+    def forward(self, x_BSD: Tensor, mask_BS: Tensor, bias_HSS: Tensor | None = None) -> Tensor:
+        x_BSD = self.around(0, x_BSD, lambda x: self.attention(x, x, mask_BS, bias_HTS=bias_HSS))
+        return self.around(1, x_BSD, lambda x: self.feed_forward(x, mask_BS))
 
 
-class DecoderLayer(nn.Module):
+class DecoderLayer(Layer):
     def __init__(self, blocks: Blocks) -> None:
-        super().__init__()
-        self.own = Attention(blocks.width, blocks.heads, blocks.depth)
-        self.cross = Attention(blocks.width, blocks.heads, blocks.depth)
+        super().__init__(blocks, parts=3)
+        self.own, self.cross = attention(blocks), attention(blocks)
         self.feed_forward = feed_forward(blocks, causal=True)
-        self.norms = nn.ModuleList(norm(blocks) for _ in range(3))
-        self.dropout = Dropout(blocks.dropout)
 
-    def forward(self, x_BTD: Tensor, memory_BSD: Tensor, mask_BS: Tensor, cache: Cache | None = None) -> Tensor:
-        x_BTD = x_BTD + self.dropout(self.own(self.norms[0](x_BTD), causal=True, cache=cache))
-        x_BTD = x_BTD + self.dropout(self.cross(self.norms[1](x_BTD), memory_BSD, mask_BS, cache=cache))
-        return x_BTD + self.dropout(self.feed_forward(self.norms[2](x_BTD), cache=cache))
+    def forward(
+        self,
+        x_BTD: Tensor,
+        memory_BSD: Tensor,
+        mask_BS: Tensor,
+        cache: Cache | None = None,
+        bias_HTT: Tensor | None = None,
+    ) -> Tensor:
+        x_BTD = self.around(0, x_BTD, lambda x: self.own(x, causal=True, cache=cache, bias_HTS=bias_HTT))
+        x_BTD = self.around(1, x_BTD, lambda x: self.cross(x, memory_BSD, mask_BS, cache=cache))
+        return self.around(2, x_BTD, lambda x: self.feed_forward(x, cache=cache))
 
 
 class Encoder(nn.Module):
-    """Layers over embedded positions, then a norm."""
+    """Layers over embedded positions, then a norm where the layers do not end with one."""
 
     def __init__(self, blocks: Blocks) -> None:
         super().__init__()
         self.project = nn.Linear(blocks.width, blocks.width, bias=False) if blocks.input_projection else nn.Identity()
         self.layers = nn.ModuleList(EncoderLayer(blocks) for _ in range(blocks.layers))
-        self.norm = norm(blocks)
+        self.norm = norm(blocks) if blocks.order == "pre" else nn.Identity()
+        self.relative = RelativePositions(blocks.heads, both_ways=True) if blocks.positions == "relative" else None
 
     def forward(self, x_BSD: Tensor, mask_BS: Tensor) -> Tensor:
         x_BSD = self.project(x_BSD)
+        bias_HSS = None if self.relative is None else self.relative(x_BSD.shape[1])
         for layer in self.layers:
-            x_BSD = layer(x_BSD, mask_BS)
+            x_BSD = layer(x_BSD, mask_BS, bias_HSS)
         return self.norm(x_BSD)
 
 
@@ -177,18 +216,21 @@ class Refiner(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Causal layers over embedded reply positions that attend to a memory, then a norm."""
+    """Causal layers over embedded reply positions that attend to a memory, then a norm as in an encoder."""
 
     def __init__(self, blocks: Blocks) -> None:
         super().__init__()
         self.project = nn.Linear(blocks.width, blocks.width, bias=False) if blocks.input_projection else nn.Identity()
         self.layers = nn.ModuleList(DecoderLayer(blocks) for _ in range(blocks.layers))
-        self.norm = norm(blocks)
+        self.norm = norm(blocks) if blocks.order == "pre" else nn.Identity()
+        self.relative = RelativePositions(blocks.heads, both_ways=False) if blocks.positions == "relative" else None
 
     def forward(self, x_BTD: Tensor, memory_BSD: Tensor, mask_BS: Tensor, cache: Cache | None = None) -> Tensor:
         x_BTD = self.project(x_BTD)
+        before = 0 if cache is None else cache.length
+        bias_HTT = None if self.relative is None else self.relative(x_BTD.shape[1], before)
         for layer in self.layers:
-            x_BTD = layer(x_BTD, memory_BSD, mask_BS, cache)
+            x_BTD = layer(x_BTD, memory_BSD, mask_BS, cache, bias_HTT)
         return self.norm(x_BTD)
 
 
@@ -201,11 +243,21 @@ class Embedding(nn.Module):
         nn.init.normal_(self.words.weight, std=blocks.width**-0.5)
         self.scale = blocks.width**0.5 if blocks.scale_embeddings else 1.0
         self.dropout = Dropout(blocks.embedding_dropout)
-        self.positions: Tensor
-        self.register_buffer("positions", positions(POSITIONS, blocks.width), persistent=False)
+        self.positions: Tensor | None
+        if blocks.positions == "learned":
+            self.register_parameter("positions", nn.Parameter(torch.randn(POSITIONS, blocks.width) * 0.02))
+        else:
+            fixed = positions(POSITIONS, blocks.width) if blocks.positions == "sinusoid" else None
+            self.register_buffer("positions", fixed, persistent=False)
 
     def forward(self, words_BT: Tensor, speakers_BT: Tensor | None = None, start: int = 0) -> Tensor:
         # One look-up for both: each look-up's gradient is a table as large as the vocabulary.
         ids = words_BT[None] if speakers_BT is None else torch.stack([words_BT, speakers_BT])
-        vectors_BTD = self.words(ids).sum(0) * self.scale
-        return self.dropout(vectors_BTD + self.positions[start : start + words_BT.shape[1]])
+        return self.placed(self.words(ids).sum(0), start)
+
+    def placed(self, vectors_BTD: Tensor, start: int = 0) -> Tensor:
+        """Looked-up vectors, scaled and in their positions: for sequences that are looked up together."""
+        vectors_BTD = vectors_BTD * self.scale
+        if self.positions is not None:
+            vectors_BTD = vectors_BTD + self.positions[start : start + vectors_BTD.shape[1]]
+        return self.dropout(vectors_BTD)
