@@ -24,6 +24,7 @@ import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 
 from empathia.commands.inferrers import open_comet, own_comet
+from empathia.core.errors import BadInput
 from empathia.core.types import Inference
 from empathia.evaluation import board
 from empathia.evaluation.board import Figure
@@ -107,7 +108,7 @@ def figures(
     ]
     first = [plain(tails[0]) if tails else "" for tails in found]
     longest = max(len(own) for own in right)
-    references = [[*sorted(own), *[""] * (longest - len(own))] for own in right]
+    references = [[*sorted(own), *[None] * (longest - len(own))] for own in right]
     bleu = BLEU(max_ngram_order=2, tokenize="none", lowercase=True, smooth_method="none")
     score = bleu.corpus_score(first, [list(column) for column in zip(*references, strict=True)])
     return {
@@ -137,6 +138,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--only", action="append", help="only this system: store, commonest, comet")
     parser.add_argument("--record", action="store_true", help="put the figures on the board")
     options = parser.parse_args(argv)
+    if options.record and options.heads != HEADS:
+        raise BadInput("another sample is not recorded", "leave --heads or --record out")
     if not (names := here()):
         raise missing()
     rows = list(tuples(names))
@@ -164,7 +167,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         for group in GROUPS:
             own = [i for i, question in enumerate(asked) if question.group == group]
             if own:
-                signature = f"{CORPORA[group]}-heldout|heads:{options.heads}|questions:{len(own)}|seed:{SEED}|{inferrer.signature}"
+                conditions = f"{CORPORA[group]}-heldout|heads:{options.heads}|questions:{len(own)}|seed:{SEED}"
+                signature = f"{conditions}|{inferrer.signature}"
                 for metric, value in figures([asked[i] for i in own], [found[i] for i in own], vectors).items():
                     recorded.append(Figure(f"{name}/{group}_{metric}", value, "%", signature, command, commit))
         conditions = f"questions:{len(asked)}|{inferrer.signature}|processor time, mean"

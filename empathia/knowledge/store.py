@@ -98,10 +98,9 @@ class Store:
             place = RELATIONS.index(relation)
             near = self._nearest(vectors, place)
             for event, voters, own in zip(events, near, found, strict=True):
-                if relation in OF_THINGS and (things := self.things(event)):
-                    voters = [(head, 1.0) for head in things if self._has(place)[head]]
-                elif relation in OF_THINGS and "person" in event:
-                    continue
+                if relation in OF_THINGS:
+                    named = [(head, 1.0) for head in self.things(event) if self._has(place)[head]]
+                    voters = named or ([] if "person" in event else voters)
                 own += self._voted(relation, place, voters, most)
         return found
 

@@ -39,6 +39,23 @@ def test_what_is_written_becomes_tails():
     assert not asked
 
 
+def test_an_engine_draws_the_likeliest_and_then_others():
+    from empathia.commands.inferrers import Sampler
+    from empathia.companion.engines.contract import Generated
+
+    class Engine:
+        asked = []
+
+        def candidates(self, prompt, n, sampling, stop=None):
+            self.asked.append((prompt, n, sampling.temperature, sampling.stop))
+            return [Generated(f" tail {i}", tokens=2, log_probability=-2.0) for i in range(n)]
+
+    [drawn] = Sampler(Engine())(["X wins\nfeels:"], 4)
+    assert [one.text for one in drawn] == [" tail 0", " tail 0", " tail 1", " tail 2"]
+    assert drawn[0].score == pytest.approx(0.3679, abs=1e-4)  # a nat a token
+    assert Engine.asked == [("X wins\nfeels:", 1, 0.0, ("\n",)), ("X wins\nfeels:", 3, 0.8, ("\n",))]
+
+
 def test_the_published_comet_answers_from_its_folder(tmp_path):
     pytest.importorskip("transformers")
     from empathia.knowledge.beams import published
@@ -100,14 +117,14 @@ base = "{base}"
 valid = 2
 
 [train]
-rank = 4
-alpha = 8
+rank = 8
+alpha = 16
 first_layer = 0
-lr = 1e-2
+lr = 5e-2
 tokens = 400
 epochs = {epochs}
 save_minutes = {minutes}
-validate_every = 5
+validate_every = 500
 """
 
 
@@ -117,7 +134,7 @@ def test_training_learns_goes_on_and_is_used(tuples_here, words_encoder, capsys)
     from empathia.training.lora import LoraTrainer
 
     base, recipe = tiny_llama(tuples_here / "base"), tuples_here / "comet.toml"
-    recipe.write_text(RECIPE.format(base=base, epochs=20.0, minutes=0.0))
+    recipe.write_text(RECIPE.format(base=base, epochs=60.0, minutes=0.0))
     steps = []
     whole = LoraTrainer.save
 
@@ -137,8 +154,9 @@ def test_training_learns_goes_on_and_is_used(tuples_here, words_encoder, capsys)
     said = capsys.readouterr()
     assert "going on from step 3" in said.err
     assert steps[:4] == [1, 2, 3, 4]
-    losses = [float(line.split("valid ")[1].split()[0]) for line in said.err.splitlines() if " valid " in line]
+    losses = [float(line.split("loss ")[1].split()[0]) for line in said.err.splitlines() if " loss " in line]
     assert losses[-1] < 0.8 * losses[0]
+    assert "nats per token" in said.err.splitlines()[-1]
     folder = tuples_here / "home" / "knowledge" / "small"
     assert said.out.strip() == str(folder)
     comet = own(folder, base)

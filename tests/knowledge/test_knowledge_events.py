@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from empathia.knowledge.events import events, spoken
@@ -35,6 +35,7 @@ def test_no_event_gives_none(text):
     assert events(text) == []
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_can_be_read(text):
     found = events(text)
