@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 @click.argument("runs", nargs=-1, required=True)
 @click.option("--split", default="test", show_default=True)
 @click.option("--decoder", "decoders", multiple=True, default=("greedy", "beam5"), show_default=True, help=HELP)
+@click.option("--corpus", help="Another corpus than the one the runs learned from.")
+@click.option("--evidence", "evidence", multiple=True, help="What is known of that corpus besides its words.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first so many contexts.")
 @click.option("--no-embeddings", is_flag=True, help="Leave SES and REL out: faster, needs no weights.")
 @click.option(
@@ -37,6 +39,8 @@ def evaluate(
     runs: tuple[str, ...],
     split: str,
     decoders: tuple[str, ...],
+    corpus: str | None,
+    evidence: tuple[str, ...],
     limit: int | None,
     no_embeddings: bool,
     bootstrap: int,
@@ -52,6 +56,7 @@ def evaluate(
       empathia evaluate mime
       empathia evaluate mime moel --decoder greedy --limit 200 --no-embeddings
       empathia evaluate mime --record empathetic-dialogues
+      empathia evaluate meed2 --corpus dailydialog --evidence enriched
     """
     from ..evaluation import board
     from ..evaluation.report import as_json as report_json
@@ -60,7 +65,7 @@ def evaluate(
     from .score import encoder, print_scores
 
     searches = [decoding_of(name) for name in decoders]
-    opened = [open_run(name) for name in runs]
+    opened = [_on(open_run(name), corpus, evidence) for name in runs]
     embed = None if no_embeddings else encoder()
     for run in opened:
         systems = _measure(run, split, limit, searches, embed, bootstrap)
@@ -72,6 +77,19 @@ def evaluate(
             click.echo(json.dumps(report_json(systems), ensure_ascii=False, indent=2))
         else:
             print_scores(systems, [])
+
+
+def _on(run: Run, corpus: str | None, evidence: tuple[str, ...]) -> Run:
+    """The run, measured on another corpus than its own; its reports go into a folder of that name."""
+    from dataclasses import replace
+
+    if corpus is None or corpus == run.recipe.data.corpus:
+        return run
+    own = run.recipe.data
+    data = replace(own, corpus=corpus, evidence=evidence, words_of=(own.corpus, *own.words_of))
+    folder = run.folder / corpus
+    folder.mkdir(exist_ok=True)
+    return replace(run, name=f"{run.name}-on-{corpus}", folder=folder, recipe=replace(run.recipe, data=data))
 
 
 def _measure(

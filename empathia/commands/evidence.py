@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-#: exemplars are not among them: a bank made of the corpus would give an example its own reply
-KINDS = ("causes", "turn_labels", "inferences")
+if TYPE_CHECKING:
+    from ..core.types import Example
+    from ..training.evidence import Finding
+
+KINDS = ("causes", "turn_labels", "inferences", "exemplars")
 
 
 @click.command()
@@ -16,7 +21,15 @@ KINDS = ("causes", "turn_labels", "inferences")
 @click.option("--split", default="train", show_default=True)
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="File to write (default: where recipes look).")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first so many examples.")
-def evidence(kind: str, corpus: str, split: str, out: Path | None, limit: int | None) -> None:
+@click.option("--bank", default="empathetic-dialogues", show_default=True, help="Where exemplars are looked for.")
+@click.option(
+    "--emotion",
+    type=click.Choice(("predicted", "gold")),
+    default="predicted",
+    show_default=True,
+    help="By which emotion exemplars are found; gold is LEMPEx' own way and goes into a file of its own.",
+)
+def evidence(kind: str, corpus: str, split: str, out: Path | None, limit: int | None, bank: str, emotion: str) -> None:
     """Find evidence for every example of a split. A stopped run goes on with the same command.
 
     Causes are taken from `empathia enrich`, where it has been run; else they are found here.
@@ -25,6 +38,7 @@ def evidence(kind: str, corpus: str, split: str, out: Path | None, limit: int | 
     Examples:
       empathia evidence inferences --split valid
       empathia evidence causes --split test --limit 100 --out causes.jsonl
+      empathia index empathetic-dialogues && empathia evidence exemplars --split train
     """
     from ..core import places
     from ..training.evidence import file_of, write_evidence
@@ -34,11 +48,27 @@ def evidence(kind: str, corpus: str, split: str, out: Path | None, limit: int | 
     from .progress import announce, counting
 
     enriched = (places.home() / "enriched" / f"{corpus}-{split}.jsonl").exists()
-    known = ("enriched",) if enriched and kind == "inferences" else ()
+    known = ("enriched",) if enriched and kind in ("inferences", "exemplars") else ()
     examples = read_examples(Data(corpus=corpus, evidence=known), split)[:limit]
-    path = out or file_of(kind, corpus, split)
+    gold = kind == "exemplars" and emotion == "gold"
+    path = out or file_of(f"{kind}-gold" if gold else kind, corpus, split)
+    find = _exemplars(examples, bank, gold) if kind == "exemplars" else Finder({kind}, announce, strict=True)
     with counting(path.name, len(examples)) as advance:
-        done = write_evidence(examples, kind, path, Finder({kind}, announce, strict=True), advance)
+        done = write_evidence(examples, kind, path, find, advance)
     if done:
         click.echo(f"{done:,} of {len(examples):,} examples were already done", err=True)
     click.echo(path)
+
+
+def _exemplars(examples: Sequence[Example], bank: str, gold: bool) -> Finding:
+    """Exemplars of other dialogues, by the emotion that perception sees unless the gold one is asked for."""
+    from ..exemplars import recall
+    from ..exemplars.lookup import Lookup
+    from .finders import Finder
+    from .progress import announce
+
+    lookup = Lookup(recall(bank, announce), examples, gold_emotion=gold)
+    if gold:
+        return lookup
+    felt = Finder({"emotion"}, announce, strict=True)
+    return lambda contexts, known: lookup(contexts, felt(contexts, known))

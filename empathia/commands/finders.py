@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import BadInput, MissingFile, nearest
+from ..core.errors import BadFile, BadInput, MissingFile, nearest
 from ..core.types import Context, Evidence, Inference
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 FINDABLE = ("emotion", "causes", "turn_labels", "inferences", "exemplars")
 #: inferences of each relation, and exemplars, that are looked for
 TAILS, EXEMPLARS = 5, 10
+#: where exemplars are looked for, as in training; else in the project's own bank
+BANK = "empathetic-dialogues"
 
 
 class Finder:
@@ -93,7 +95,10 @@ class Finder:
     def _recall(self) -> Recall:
         from ..exemplars import recall
 
-        return recall(announce=self._say)
+        try:
+            return recall(BANK, self._say)
+        except (BadFile, MissingFile):  # never indexed here, or with another encoder
+            return recall(announce=self._say)
 
 
 class _Asked:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..core.taxonomy import EMOTIONS, POSITIVE
+from ..core.taxonomy import EMOTIONS, EMOTIONS_AND_INTENTS, POSITIVE
 from ..core.types import Context, Evidence, Wish
 from ..nn.blocks import Blocks, Embedding
 from ..nn.cache import Cache, Memory
@@ -85,10 +85,18 @@ class EmpatheticModel(nn.Module):
 
     def told(self, memory: Memory, row: int) -> dict[str, Any]:
         """What the model itself says of a context, as fields of `Evidence`."""
-        if memory.emotion_BE is None:
-            return {}
-        emotion = dict(zip(EMOTIONS, memory.emotion_BE[row].exp().tolist(), strict=True))
-        return {"emotion": emotion, "polarity": sum(p for e, p in emotion.items() if e in POSITIVE)}
+        found: dict[str, Any] = {}
+        if memory.emotion_BE is not None:
+            emotion = dict(zip(EMOTIONS, memory.emotion_BE[row].exp().tolist(), strict=True))
+            found |= {"emotion": emotion, "polarity": sum(p for e, p in emotion.items() if e in POSITIVE)}
+        if memory.intent_BL is not None:
+            found["intent"] = dict(zip(EMOTIONS_AND_INTENTS, memory.intent_BL[row].exp().tolist(), strict=True))
+        return found
+
+    def granted(self, memory: Memory, gold: Targets) -> Memory:
+        """The memory as if a caller had asked for just the labels that the gold reply has, where the model can be
+        asked. Some papers measure perplexity so; it is never used to answer."""
+        return memory
 
     def step(self, memory: Memory, prefix_BT: Tensor, cache: Cache | None = None) -> Tensor:
         """Logits over the next word after each token of the prefix; extends the cache in place."""
@@ -103,9 +111,11 @@ class EmpatheticModel(nn.Module):
     def embed_prefix(self, prefix_BT: Tensor, cache: Cache | None) -> Tensor:
         return self.embedding(prefix_BT, start=cache.length if cache is not None else 0)
 
-    def reply_loss(self, memory: Memory, gold: Targets) -> Loss:
-        """Cross-entropy of the gold reply under teacher forcing, summed over tokens, with FACE in it if asked for."""
-        states_BTD = self.hidden(memory, shifted(gold.reply_BT))
+    def reply_loss(self, memory: Memory, gold: Targets, states_BTD: Tensor | None = None) -> Loss:
+        """Cross-entropy of the gold reply under teacher forcing, summed over tokens, with FACE in it if asked for.
+        `states_BTD` are the decoder's, where the caller has them already."""
+        if states_BTD is None:
+            states_BTD = self.hidden(memory, shifted(gold.reply_BT))
         there = gold.reply_BT != 0
         states_ND, gold_N = states_BTD[there], gold.reply_BT[there]
         how, weight, bias = self.config.reply, self.output.weight, self.output.bias

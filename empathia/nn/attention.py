@@ -33,8 +33,8 @@ class Attention(nn.Module):
         cache: Cache | None = None,
         bias_HTS: Tensor | None = None,
     ) -> Tensor:
-        """Over `memory_BSD` where `mask_BS` is true, or over the query itself (and its cached past); `bias_HTS` is added
-        to the scores."""
+        """Over `memory_BSD` where `mask_BS` is true, or over the query itself (and its cached past). `bias_HTS` is
+        added to the scores."""
         query = self._split(self.query(query_BTD))
         kept = cache.get(self) if cache is not None else None
         if memory_BSD is not None:

@@ -34,6 +34,7 @@ class Memory:
     states_BSD: Tensor
     mask_BS: Tensor
     emotion_BE: Tensor | None = None  # log-probabilities of the speaker's emotion, where the model tells
+    intent_BL: Tensor | None = None  # of the reply's label among the 41, where the model plans it
 
     def __len__(self) -> int:
         return self.states_BSD.shape[0]

@@ -1,7 +1,7 @@
 """What is known of a corpus' examples besides their words, from the files that a recipe names in `data.evidence`.
 
-- `enriched`: what `empathia enrich` wrote of the corpus. Causes and the turns' labels; of the reply, for losses only,
-  its label, mechanisms and sentiment.
+- `enriched`: what `empathia enrich` wrote of the corpus. Causes, the emotion and the turns' labels; of the reply, for
+  losses only, its label, mechanisms and sentiment.
 - `ed-intents`: the authors' labels of EmpatheticDialogues' turns, and of the reply.
 - any other name: `EMPATHIA_HOME/evidence/CORPUS-SPLIT.NAME.jsonl`, or a path in which `{split}` stands for the split.
   A line is about one example, and holds its `id` and any of `causes` ([0, 2]), `turn_labels` (["sad", …]),
@@ -151,6 +151,7 @@ def _enriched(corpus: str, split: str) -> Known:
                 if turns[i]["speaker"] == "listener":
                     seen = turns[i - 1].get("evidence", {})
                     evidence = {"causes": tuple(seen.get("causes", ())), "turn_labels": labels[:i]}
+                    evidence |= {"emotion": seen["emotion"]} if "emotion" in seen else {}
                     gold = {name: turns[i].get(name) for name in ("mechanisms", "sentiment")} | {"intent": labels[i]}
                     known[f"{row['id']}#{i}"] = (evidence, gold)
         except (TypeError, KeyError, AttributeError) as error:

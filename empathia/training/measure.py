@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from ..core.replies import SystemReply
-from ..core.taxonomy import EMOTIONS
+from ..core.taxonomy import EMOTIONS, EMOTIONS_AND_INTENTS
 from ..core.types import Example, Score, Wish
 from ..decoding.contract import Decoding
 from ..evaluation.accuracy import accuracy
@@ -26,6 +26,8 @@ from .run import Run
 class Predictions:
     pairs: list[tuple[float, int]]  # negative log-likelihood and tokens of each gold reply
     emotions: np.ndarray | None  # (contexts, 32) log-probabilities
+    intents: np.ndarray | None = None  # (contexts, 41) of the reply to come
+    granted: list[tuple[float, int]] | None = None  # as pairs, the reply's own label being asked for
 
 
 def predictions(
@@ -33,23 +35,32 @@ def predictions(
 ) -> Predictions:
     """Teacher-forced likelihoods and emotion predictions for each example, in order."""
     pairs: list[tuple[float, int]] = [(0.0, 0)] * len(encoded)
+    granted = pairs.copy()
     emotions = np.zeros((len(encoded), len(EMOTIONS)), dtype=np.float32)
-    told = True
+    intents = np.zeros((len(encoded), len(EMOTIONS_AND_INTENTS)), dtype=np.float32)
+    feels = plans = True
     for some in bucketed([len(e.words) for e in encoded], batch):
-        nll_B, tokens_B, memory = run.model.response_nll(*collate([encoded[i] for i in some]), unseen_V)
+        inputs, gold = collate([encoded[i] for i in some])
+        nll_B, tokens_B, memory = run.model.response_nll(inputs, gold, unseen_V)
         for i, nll, tokens in zip(some, nll_B.tolist(), tokens_B.tolist(), strict=True):
             pairs[i] = (nll, tokens)
-        told = memory.emotion_BE is not None
+        feels, plans = memory.emotion_BE is not None, memory.intent_BL is not None
         if memory.emotion_BE is not None:
             emotions[some] = memory.emotion_BE.numpy()
-    return Predictions(pairs, emotions if told else None)
+        if memory.intent_BL is not None:
+            intents[some] = memory.intent_BL.numpy()
+            with torch.inference_mode():
+                told_B, _ = run.model.likelihood(run.model.granted(memory, gold), gold, unseen_V)
+            for i, nll, tokens in zip(some, told_B.tolist(), tokens_B.tolist(), strict=True):
+                granted[i] = (nll, tokens)
+    return Predictions(pairs, emotions if feels else None, intents if plans else None, granted if plans else None)
 
 
 def teacher_forced_scores(
     run: Run, split: Split, found: Predictions, conditions: str, bootstrap: int = 1000
 ) -> list[Score]:
-    """Perplexity over tokens and over responses, the former also under the training split's vocabulary, and how
-    often the emotion is told right."""
+    """Perplexity over tokens and over responses, the former also under the training split's vocabulary and with the
+    reply's own label asked for; how often the emotion, and the reply's label, are told right."""
     where = f"{run.conditions}|{conditions}"
     scores = [perplexity(found.pairs, where, bootstrap), perplexity_macro(found.pairs, where, bootstrap)]
     if run.recipe.data.vocabulary == "all":
@@ -59,7 +70,20 @@ def teacher_forced_scores(
         gold, told = [split.encoded[i].emotion for i in known], found.emotions[known]
         scores += accuracy(told, gold, conditions=where, resamples=bootstrap)
         scores += classification([EMOTIONS[i] for i in gold], [EMOTIONS[i] for i in told.argmax(1)], where)
-    return scores
+    return scores + _label_scores(split, found, where, bootstrap)
+
+
+def _label_scores(split: Split, found: Predictions, where: str, bootstrap: int) -> list[Score]:
+    """Of a model that plans the reply's label: how well, and its perplexity where the label is given, as in MEED2's
+    tables."""
+    known = [i for i, e in enumerate(split.encoded) if e.intent >= 0]
+    if found.intents is None or found.granted is None or not known:
+        return []
+    gold, told = [split.encoded[i].intent for i in known], found.intents[known]
+    names = [EMOTIONS_AND_INTENTS[i] for i in gold], [EMOTIONS_AND_INTENTS[i] for i in told.argmax(1)]
+    scores = accuracy(told, gold, conditions=where, resamples=bootstrap) + classification(*names, where)
+    given = perplexity([found.granted[i] for i in known], where, bootstrap)
+    return [replace(given, name="perplexity_given_label"), *(replace(s, name=f"label_{s.name}") for s in scores)]
 
 
 def _folded(run: Run, split: Split, conditions: str, bootstrap: int) -> Score:

@@ -38,7 +38,9 @@ class Split:
 def build_vocabulary(data: Data) -> Vocabulary:
     """From the training split, or from all of them, situations included, as the released systems do."""
     splits = SPLITS if data.vocabulary == "all" else SPLITS[:1]
-    return Vocabulary.build(_texts(d for s in splits for d in _dialogues(data, s)), data.min_count)
+    corpora = (data.corpus, *(name for name in data.words_of if name != data.corpus))
+    dialogues = (d for corpus in corpora for split in splits for d in _dialogues(corpus, split))
+    return Vocabulary.build(_texts(dialogues), data.min_count)
 
 
 def _texts(dialogues: Iterator[Dialogue]) -> Iterator[str]:
@@ -48,17 +50,17 @@ def _texts(dialogues: Iterator[Dialogue]) -> Iterator[str]:
             yield dialogue.situation
 
 
-def _dialogues(data: Data, split: str) -> list[Dialogue]:
-    found = [row if isinstance(row, Dialogue) else getattr(row, "dialogue", None) for row in load(data.corpus, split)]
+def _dialogues(corpus: str, split: str) -> list[Dialogue]:
+    found = [row if isinstance(row, Dialogue) else getattr(row, "dialogue", None) for row in load(corpus, split)]
     dialogues = [row for row in found if row is not None]
     if found and not dialogues:
-        raise BadConfig(f"'{data.corpus}' holds no dialogues to train on", "set data.corpus=empathetic-dialogues")
+        raise BadConfig(f"'{corpus}' holds no dialogues to train on", "set data.corpus=empathetic-dialogues")
     return dialogues
 
 
 def read_examples(data: Data, split: str) -> list[Example]:
     """A split's examples, with the evidence that the recipe names."""
-    examples = [example for dialogue in _dialogues(data, split) for example in dialogue.examples()]
+    examples = [example for dialogue in _dialogues(data.corpus, split) for example in dialogue.examples()]
     return with_evidence(examples, data.evidence, data.corpus, split)
 
 

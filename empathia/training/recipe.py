@@ -23,6 +23,7 @@ class Data:
     vectors: str = "auto"  # "auto": GloVe where found, "none", or a file
     vector_norm: float = 1.0  # mean length the vectors are scaled to; 0: as they come
     evidence: tuple[str, ...] = ()  # what is known besides the words: names of files, see training/evidence.py
+    words_of: tuple[str, ...] = ()  # other corpora whose words join the vocabulary, so that runs can share it
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Train:
     select_from: int = 0  # updates before which no model is kept as best
     save_every: int = 300  # updates between checkpoints
     seed: int = 1
+    start_from: str = ""  # a run whose weights and vocabulary to begin with; same model, same sizes
 
 
 @dataclass(frozen=True)

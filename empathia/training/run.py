@@ -38,7 +38,8 @@ class Run:
     def conditions_under(self, vocabulary: str) -> str:
         """The same for a figure under another vocabulary than the run's own."""
         data, train = self.recipe.data, self.recipe.train
-        return f"corpus:{data.corpus}|vocabulary:{vocabulary}|epochs:{train.epochs}|seed:{train.seed}"
+        start = f"|from:{train.start_from}" if train.start_from else ""
+        return f"corpus:{data.corpus}|vocabulary:{vocabulary}|epochs:{train.epochs}|seed:{train.seed}{start}"
 
 
 def folder_of(name: str) -> Path:

@@ -17,13 +17,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from .. import models
 from ..core.errors import BadConfig
-from ..core.files import atomic
+from ..core.files import atomic, existing
+from ..models.base import EmpatheticModel
 from ..text.vocabulary import Vocabulary
+from .checkpoint import load_weights
 from .loop import CHECKPOINT, WEIGHTS, Trainer, Update, Watcher, check
 from .prepare import build_vocabulary, read_split, start_vectors
 from .processes import Processes, processes
 from .recipe import Recipe
-from .run import CONFIG, VOCABULARY, open_run, write_card
+from .run import CONFIG, VOCABULARY, folder_of, open_run, write_card
 from .validate import Validation
 
 LOG = "log.jsonl"
@@ -41,7 +43,7 @@ def train(recipe: Recipe, folder: Path, *, fresh: bool = False, stop_at: int | N
         training, validation = (read_split(recipe, split, vocabulary).encoded for split in ("train", "valid"))
         torch.manual_seed(recipe.train.seed)
         model = models.find(recipe.model)(recipe.config, vocabulary.size)
-        vectors = start_vectors(model, vocabulary, recipe.data, recipe.train.seed)
+        vectors = _begin(model, vocabulary, recipe)
         trainer = Trainer(model, recipe.train, training, validation, folder, group)
         resumed = trainer.resume()
         where = f"going on at update {trainer.progress.update}" if resumed else "starting"
@@ -79,11 +81,24 @@ def _claim(folder: Path, recipe: Recipe, fresh: bool) -> None:
 
 
 def _vocabulary(folder: Path, recipe: Recipe, group: Processes) -> Vocabulary:
-    path = folder / VOCABULARY
+    path, start = folder / VOCABULARY, recipe.train.start_from
     if group.first and not path.exists():
-        build_vocabulary(recipe.data).save(path)
+        (Vocabulary.load(_started(start, VOCABULARY)) if start else build_vocabulary(recipe.data)).save(path)
     group.wait()
     return Vocabulary.load(path)
+
+
+def _begin(model: EmpatheticModel, vocabulary: Vocabulary, recipe: Recipe) -> str:
+    """The weights before the first update; returns where they come from, for the card."""
+    start = recipe.train.start_from
+    if not start:
+        return start_vectors(model, vocabulary, recipe.data, recipe.train.seed)
+    load_weights(_started(start, WEIGHTS), model)
+    return f"all weights from run '{start}'"
+
+
+def _started(start: str, name: str) -> Path:
+    return existing(folder_of(start) / name, f"train the run '{start}' first, or change train.start_from")
 
 
 def _nothing(event: Update | Validation) -> None:
