@@ -5,7 +5,6 @@
     python benchmarks/companion.py tune candidates.jsonl
     python benchmarks/companion.py intents [--contexts 200] [--record]
     python benchmarks/companion.py latency [--record]
-    python benchmarks/companion.py sheet --out docs/companion/samples.md
 
 `replies` goes on where it was stopped; beside the replies it writes every candidate with its scores
 (`OUT.candidates.jsonl`), from which `tune` finds the weights of the choice, on the validation split only. Gold replies
@@ -20,8 +19,6 @@ import multiprocessing
 import random
 import statistics
 import time
-import tomllib
-from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -37,14 +34,13 @@ from empathia.core.errors import BadInput
 from empathia.core.files import read_jsonl
 from empathia.core.replies import SystemReply, read_replies
 from empathia.core.taxonomy import INTENTS
-from empathia.core.types import Context, Example, Responder, Wish
+from empathia.core.types import Example, Responder, Wish
 from empathia.corpora import load
 from empathia.evaluation import board
 from empathia.evaluation.board import Figure
 from empathia.evaluation.scorer import score_replies
 from empathia.text import sentence_encoder
 
-SITUATIONS = Path(__file__).parent / "situations"
 PARTS = ("plan", "recall", "choose", "perceive", "causes")
 TOPIC = "companion"
 
@@ -72,13 +68,8 @@ def main() -> None:
     pace = tasks.add_parser("latency")
     pace.add_argument("--record", action="store_true")
     pace.add_argument("--contexts", type=int, default=20)
-    sheet = tasks.add_parser("sheet")
-    sheet.add_argument("--out", type=Path, required=True)
-    sheet.add_argument("--model")
     args = parser.parse_args()
-    {"replies": replies, "score": score, "tune": tuned, "intents": asked_intents, "latency": latency, "sheet": samples}[
-        args.task
-    ](args)
+    {"replies": replies, "score": score, "tune": tuned, "intents": asked_intents, "latency": latency}[args.task](args)
 
 
 # Replies -----------------------------------------------------------------------------------------------------
@@ -123,7 +114,8 @@ def replies(args: argparse.Namespace) -> None:
 def _responder(args: argparse.Namespace) -> Responder:
     if args.model == "retrieval":
         return responder_of("retrieval")
-    settings = replace(Settings(), **dict.fromkeys(args.without, False))
+    left_out: dict[str, Any] = dict.fromkeys(args.without, False)
+    settings = replace(Settings(), **left_out)
     if args.model == "base":
         from empathia.companion import weights
 
@@ -275,40 +267,6 @@ class _one_core_busy:
 def _spin() -> None:
     while True:
         pass
-
-
-# The sample sheet --------------------------------------------------------------------------------------------
-
-
-def samples(args: argparse.Namespace) -> None:
-    """The default's replies to our own situations, every one, as they come."""
-    responder = responder_of(args.model, announce=announce)
-    found = list(situations())
-    lines = [
-        "# Sample sheet",
-        "",
-        f"Replies of `{responder.name}` to {len(found)} situations written for this project and never trained on,",
-        "four per emotion, as they came: none was picked, mended or left out. Made by `benchmarks/companion.py sheet`.",
-    ]
-    with counting("situations", len(found)) as advance:
-        emotion = ""
-        for name, context, _, news in found:
-            if name != emotion:
-                emotion = name
-                lines += ["", f"## {name}", ""]
-            reply = responder.reply(context)
-            lines += [f"> **{'speaker' if t.speaker == 'speaker' else 'listener'}:** {t.text}  " for t in context.turns]
-            lines += [f"> **reply:** {reply.text}", "", f"*({news} news; seen: {reply.evidence.top_emotion})*", ""]
-            advance(1)
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
-
-
-def situations() -> Iterator[tuple[str, Context, Sequence[str], str]]:
-    """Emotion, context, facts told, kind of news."""
-    for path in sorted(SITUATIONS.glob("*.toml")):
-        for row in tomllib.loads(path.read_text(encoding="utf-8"))["situation"]:
-            yield path.stem, Context.of(*row["context"]), row["facts"], row["news"]
 
 
 if __name__ == "__main__":

@@ -57,12 +57,14 @@ def main() -> None:
         dialogues = random.Random(7).sample(dialogues, args.limit)
     file = base(announce)
     tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
-    model: Any = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32).eval()
+    model: Any = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32)
+    model.eval()
     if args.untuned:
         report("untuned", model, [forced(d, tokenizer, _nothing) for d in dialogues], args)
     from peft import PeftModel
 
-    tuned = PeftModel.from_pretrained(model, str(args.adapter)).merge_and_unload().eval()
+    tuned: Any = PeftModel.from_pretrained(model, str(args.adapter))
+    tuned = tuned.merge_and_unload().eval()
     report("tuned", tuned, [forced(d, tokenizer, _nothing) for d in dialogues], args)
     noted = noter()
     with counting("notes", len(dialogues)) as advance:

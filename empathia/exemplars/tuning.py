@@ -1,8 +1,8 @@
 """How much likeness of contexts, fitness of the reply and emotion should count: tried out on validation dialogues.
 
 A bank is good if what it finds is near what the listener really said. So each setting is judged by the mean cosine
-(un-tuned MiniLM, a judge that took no part in training) between the exemplars found in training dialogues and the
-reply that was given in a validation dialogue.
+(un-tuned MiniLM, a judge that took no part in training) between the exemplars found and the reply that was given in a
+validation dialogue.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..corpora.registry import corpus
 from ..text import sentence_encoder
 from .encoder import DialogueEncoder, TunedEncoder, Weights
 from .index import Emotions, Index, query_vectors
-from .pairs import Bank, Pair, from_dialogues
+from .pairs import Bank, Pair, from_dialogues, own_bank
 from .reading import Array
 
 LIKE = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -40,7 +40,8 @@ class Tuned:
 def tune(
     index: Index, encoder: DialogueEncoder, asked: Sequence[Pair], emotions: Sequence[Emotions], judge: Judge
 ) -> Tuned:
-    """The weights that find, for the contexts of `asked`, exemplars nearest to their replies."""
+    """The weights that find, for the contexts of `asked`, exemplars nearest to their replies; among those within one
+    standard error of the best, the ones that heed emotion most (a bank of other people's topics has to teach tone)."""
     queries = encoder.contexts([pair.context for pair in asked])
     given_ND, theirs_MD = judge([p.reply for p in asked]), judge([p.reply for p in index.bank.pairs])
     settings = [Weights(like, weight) for like in LIKE for weight in EMOTION]
@@ -51,7 +52,10 @@ def tune(
         scores, found = index.search(query_vectors(queries, emotions, weights), _SHOWN)
         near = np.einsum("nd,nkd->nk", given_ND, theirs_MD[found])
         tried[weights] = (float(near.mean()), scores, near)
-    best = max(tried, key=lambda weights: tried[weights][0])
+    likeliest = max(tried, key=lambda weights: tried[weights][0])
+    _, scores, near = tried[likeliest]
+    enough = tried[likeliest][0] - float(near.std()) / near.size**0.5
+    best = max(tried, key=lambda weights: (tried[weights][0] >= enough, weights.emotion, tried[weights][0]))
     _, scores, near = tried[best]
     chance = float((given_ND @ theirs_MD.mean(0)).mean())  # how near a random reply would be
     tuned = replace(best, floor=floor_of(scores.ravel(), near.ravel() - chance))
@@ -70,22 +74,20 @@ def floor_of(scores: np.ndarray, help_given: np.ndarray) -> float:
 
 
 def tune_encoder(
-    encoder: DialogueEncoder, name: str = "empathetic-dialogues", pairs: int = 6000, contexts: int = 600,
+    encoder: DialogueEncoder, bank: Bank, name: str = "empathetic-dialogues", contexts: int = 400,
     perceive: Perceive | None = None, seed: int = 1,
 ) -> Tuned:  # fmt: skip
-    """`tune` on samples of a corpus' training and validation splits; `perceive` predicts what the speakers feel."""
-    bank, asked = (
-        _sample(corpus(name).load(split), name, most, seed) for split, most in (("train", pairs), ("valid", contexts))
-    )
+    """`tune` a bank for contexts of a corpus' validation split; `perceive` predicts what the speakers feel."""
+    asked = _sample(corpus(name).load("valid"), name, contexts, seed)
     emotions = perceive([pair.context for pair in asked]) if perceive else [None] * len(asked)
-    return tune(Index.build(Bank("tuning", tuple(bank)), encoder), encoder, asked, emotions, sentence_encoder.load())
+    return tune(Index.build(bank, encoder), encoder, asked, emotions, sentence_encoder.load())
 
 
 def tune_folder(folder: Path, perceive: Perceive | None = None) -> Tuned:
-    """Tune the encoder that was trained in `folder` and put the weights on its card."""
+    """Tune the encoder that was trained in `folder` for the bank that ships, and put the weights on its card."""
     from .export import set_weights
 
-    tuned = tune_encoder(TunedEncoder(folder), perceive=perceive)
+    tuned = tune_encoder(TunedEncoder(folder), own_bank(), perceive=perceive)
     set_weights(folder, tuned.weights)
     return tuned
 
