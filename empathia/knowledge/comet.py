@@ -1,7 +1,7 @@
 """COMET (Bosselut et al., 2019): a language model that has read the tuples and writes tails of its own.
 
 Two of them behind one class. **Ours** is a LoRA adapter on SmolLM2-135M-Instruct (`training/`); it reads an event and a
-relation in plain words, «X loses X's job ⏎ feels:», and writes up to the end of the line. The **published** COMET-BART
+relation in plain words, «X loses X's job ⏎ feels», and writes up to the end of the line. The **published** COMET-BART
 (Hwang et al., 2021) reads «PersonX loses PersonX's job xReact [GEN]». How continuations are drawn is handed in
 (`Draw`): by beam search with transformers (`beams`), or by llama.cpp without torch (`commands/inferrers.py`).
 """
@@ -70,8 +70,8 @@ def lettered(event: str) -> str:
 
 
 def asked(relation: str) -> str:
-    """How our own COMET is asked for a relation, after the event."""
-    return f"\n{SAID[relation]}:"
+    """How our own COMET is asked for a relation, after the event: two tokens, mostly, and a line that reads on."""
+    return f"\n {SAID[relation]}"
 
 
 def ask_published(event: str, relation: str) -> str:
