@@ -1,7 +1,7 @@
 """What the companion answers, how good that is, and how long it takes.
 
     python benchmarks/companion.py replies --split test --out replies.jsonl [--limit N] [--without plan] [--model base]
-    python benchmarks/companion.py score replies.jsonl [--record]
+    python benchmarks/companion.py score replies.jsonl [more.jsonl] [--record]
     python benchmarks/companion.py tune candidates.jsonl
     python benchmarks/companion.py intents [--contexts 200] [--record]
     python benchmarks/companion.py latency [--record]
@@ -19,11 +19,13 @@ import multiprocessing
 import random
 import statistics
 import time
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sacrebleu import corpus_bleu
 
 from empathia.commands.progress import announce, counting
 from empathia.commands.responders import companion_of, responder_of
@@ -40,6 +42,7 @@ from empathia.evaluation import board
 from empathia.evaluation.board import Figure
 from empathia.evaluation.scorer import score_replies
 from empathia.text import sentence_encoder
+from empathia.text.tokenize import tokenize
 
 PARTS = ("plan", "recall", "choose", "perceive", "causes")
 TOPIC = "companion"
@@ -57,11 +60,14 @@ def main() -> None:
     ask.add_argument("--candidates", type=int)
     ask.add_argument("--temperature", type=float)
     ask.add_argument("--stochastic", action="store_true")
+    ask.add_argument("--part", default="0/1", metavar="I/N", help="every Nth conversation, from the Ith")
     judge = tasks.add_parser("score")
-    judge.add_argument("file", type=Path)
+    judge.add_argument("files", type=Path, nargs="+", help="the parts of one system's replies")
+    judge.add_argument("--name", help="what the board shall call it (default: the replies' own)")
     judge.add_argument("--record", action="store_true")
     tune = tasks.add_parser("tune")
-    tune.add_argument("file", type=Path)
+    tune.add_argument("files", type=Path, nargs="+")
+    tune.add_argument("--trials", type=int, default=1000)
     intents = tasks.add_parser("intents")
     intents.add_argument("--contexts", type=int, default=200)
     intents.add_argument("--record", action="store_true")
@@ -76,7 +82,10 @@ def main() -> None:
 
 
 def replies(args: argparse.Namespace) -> None:
+    part, parts = map(int, args.part.split("/"))
     examples = contexts_of(args.split, args.limit)
+    conversations = {name: i for i, name in enumerate(dict.fromkeys(e.id.split("#")[0] for e in examples))}
+    examples = [e for e in examples if conversations[e.id.split("#")[0]] % parts == part]
     system = "-".join(["companion" if args.model is None else args.model, *(f"no-{part}" for part in args.without)])
     responder = _responder(args)
     beside = args.out.with_suffix(".candidates.jsonl")
@@ -98,6 +107,7 @@ def replies(args: argparse.Namespace) -> None:
                     {
                         "id": example.id,
                         "gold": example.gold.reply,
+                        "last": example.context.last,
                         "plan": plan,
                         "candidates": weighed,
                         "timings": dict(reply.timings),
@@ -137,43 +147,65 @@ def contexts_of(split: str, limit: int | None) -> list[Example]:
 
 
 def score(args: argparse.Namespace) -> None:
-    found = read_replies(args.file)
-    scores = score_replies(
-        found, sentence_encoder.load(announce), conditions=f"corpus:empathetic-dialogues|file:{args.file.stem}"
-    )
+    found = [reply for file in args.files for reply in read_replies(file)]
+    name = args.name or found[0].system
+    scores = score_replies(found, sentence_encoder.load(announce), conditions="corpus:empathetic-dialogues")
     for one in scores:
         print(one)
     if args.record:
-        board.record_scores(TOPIC, found[0].system, scores)
+        board.record_scores(TOPIC, name, scores)
+
+
+class Choices:
+    """Candidates of many contexts as arrays: what each is worth, and every reason to choose it."""
+
+    def __init__(self, rows: Sequence[dict[str, Any]], names: Sequence[str]) -> None:
+        embed = sentence_encoder.load(announce)
+        texts = [[c["text"] for c in row["candidates"]] for row in rows]
+        gold, last = embed([row["gold"] for row in rows]), embed([row["last"] for row in rows])
+        vectors = [embed(own) for own in texts]
+        self.ses = [own @ g for own, g in zip(vectors, gold, strict=True)]
+        self.rel = [own @ turn for own, turn in zip(vectors, last, strict=True)]
+        self.reasons = [np.array([[c["scores"].get(n, 0.0) for n in names] for c in row["candidates"]]) for row in rows]
+        self.words = [[tokenize(text.lower()) for text in own] for own in texts]
+        self.gold = [tokenize(row["gold"].lower()) for row in rows]
+
+    def figures(self, weights: np.ndarray, places: Sequence[int]) -> dict[str, float]:
+        chosen = {i: int(np.argmax(self.reasons[i] @ weights)) for i in places}
+        said = [" ".join(self.words[i][k]) for i, k in chosen.items()]
+        bleu = corpus_bleu(said, [[" ".join(self.gold[i]) for i in chosen]], tokenize="none", smooth_method="add-k")
+        return {
+            "ses": float(np.mean([self.ses[i][k] for i, k in chosen.items()])),
+            "rel": float(np.mean([self.rel[i][k] for i, k in chosen.items()])),
+            "bleu": bleu.score,
+            "questions": float(np.mean(["?" in text for text in said])),
+        }
+
+
+def worth(figures: dict[str, float]) -> float:
+    """SES and BLEU up; REL not above the band, questions within theirs."""
+    too_near = max(0.0, figures["rel"] - 0.355)
+    off = max(0.0, figures["questions"] - 0.42) + max(0.0, 0.25 - figures["questions"])
+    return figures["ses"] + 0.015 * figures["bleu"] - 2 * too_near - 0.5 * off
 
 
 def tuned(args: argparse.Namespace) -> None:
-    """Weights that choose, among the candidates, those nearest to the gold reply (SES), by random search; half the
-    contexts decide, the other half tells whether it holds."""
-    rows = [row for _, row in read_jsonl(args.file) if len(row["candidates"]) > 1]
-    embed = sentence_encoder.load(announce)
-    gold = embed([row["gold"] for row in rows])
-    near = [embed([c["text"] for c in row["candidates"]]) @ g for row, g in zip(rows, gold, strict=True)]
-    names = [f.name for f in fields(Weights) if f.name not in ("unsafe",)]
-    table = [np.array([[c["scores"].get(n, 0.0) for n in names] for c in row["candidates"]]) for row in rows]
-    half = len(rows) // 2
-
-    def ses(weights: np.ndarray, places: range) -> float:
-        return float(np.mean([near[i][int(np.argmax(table[i] @ weights))] for i in places]))
-
+    """Weights of the choice by random search; half the contexts decide, the other half tells whether it holds."""
+    rows = [row for file in args.files for _, row in read_jsonl(file) if len(row["candidates"]) > 1]
+    names = [f.name for f in fields(Weights) if f.name != "unsafe"]
+    choices = Choices(rows, names)
     chance = np.random.default_rng(1)
     start = np.array([getattr(Weights(), n) for n in names])
-    best = (ses(start, range(half)), start)
-    for _ in range(4000):
+    decide, rest = range(0, len(rows), 2), range(1, len(rows), 2)
+    best = (worth(choices.figures(start, decide)), start)
+    for _ in range(args.trials):
         trial = best[1] + chance.normal(0, 0.25, len(names)) * (chance.random(len(names)) < 0.4)
         trial *= np.sign(trial) == np.sign(start)  # a reason never turns into its opposite
-        value = ses(trial, range(half))
+        value = worth(choices.figures(trial, decide))
         if value > best[0]:
             best = (value, trial)
-    rest = range(half, len(rows))
-    print(f"SES on the held-out half: default weights {ses(start, rest):.4f}, tuned {ses(best[1], rest):.4f}")
-    mean, most = np.mean([near[i].mean() for i in rest]), np.mean([near[i].max() for i in rest])
-    print(f"any candidate {mean:.4f}, the best of each {most:.4f}")
+    for name, weights in (("as they are", start), ("tuned", best[1])):
+        print(f"{name}, on the held-out half:", {k: round(v, 4) for k, v in choices.figures(weights, rest).items()})
     print("Weights(" + ", ".join(f"{n}={w:.2f}" for n, w in zip(names, best[1], strict=True)) + ")")
 
 

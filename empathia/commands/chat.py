@@ -21,9 +21,9 @@ HELP = """/why            what was seen and which replies were weighed
     "--model", "name", help="empathia (default), retrieval, a trained run, a .gguf file, a folder, an address."
 )
 @click.option("--decoder", help="How a trained run searches, e.g. greedy, beam5, nucleus0.9.")
-@click.option("--stochastic/--steady", default=True, help="Draw the plan, or take the likeliest.")
+@click.option("--stochastic/--steady", default=None, help="Draw the plan, or take the likeliest.")
 @click.option("--country", help="Whose help lines to show in a crisis, e.g. NZ (default: EMPATHIA_COUNTRY, locale).")
-def chat(name: str | None, decoder: str | None, stochastic: bool, country: str | None) -> None:
+def chat(name: str | None, decoder: str | None, stochastic: bool | None, country: str | None) -> None:
     """Talk to a responder in the terminal.
 
     \b

@@ -1,12 +1,14 @@
 """Which of several candidates to say. Every reason is a number from about −1 to 1, and stays with the candidate.
 
 relevance    cosine of where the context's replies lie and the reply, by the bi-encoder
+topic        cosine of the last message and the reply: saying the same again is not answering (negative weight)
+agreement    mean cosine with the other candidates: what most of them say is the safer thing (minimum Bayes risk)
 plan         probability of the planned label in the reply, by perception
 mechanisms   share of planned mechanisms that the reply shows as planned
 fluency      the language model's own mean log-probability per token, / 4
 generic      how common its sentences are in training (negative weight)
 echo         share of its word pairs that the user, or an earlier reply, just said (negative weight)
-length       distance from a natural length (negative weight)
+length       how far it falls short of, or exceeds, a natural length (negative weight)
 unsafe       1 if it must not be said (it then is never chosen)
 """
 
@@ -17,33 +19,46 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
 
+import numpy as np
+
 from ..core.types import Candidate, Context
 from .plan import Plan
 
 #: words of a natural reply
-SHORT, LONG = 5, 32
+SHORT, LONG = 12, 32
 _WORD = re.compile(r"[\w']+")
 
 
 @dataclass(frozen=True)
 class Weights:
-    """Tuned on validation (benchmarks/companion.py --tune)."""
+    """Tuned on validation (`python benchmarks/companion.py tune`)."""
 
-    relevance: float = 1.0
-    plan: float = 0.5
-    mechanisms: float = 0.1
-    fluency: float = 0.3
-    generic: float = -0.4
-    echo: float = -0.5
-    length: float = -0.5
+    relevance: float = 0.9
+    topic: float = -0.85
+    agreement: float = 1.1
+    plan: float = 0.1
+    mechanisms: float = 0.05
+    fluency: float = 0.6
+    generic: float = -0.2
+    echo: float = -0.4
+    length: float = -0.4
     unsafe: float = -100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """Unit vectors of the bi-encoder: where the context's replies lie, its last message, and the replies."""
+
+    answer_D: np.ndarray
+    last_D: np.ndarray
+    replies_ND: np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
 class Judges:
     """Who says what of replies; whoever is missing is not asked."""
 
-    relevance: Callable[[Context, Sequence[str]], Sequence[float]] | None = None
+    meaning: Callable[[Context, Sequence[str]], Meaning] | None = None
     labels: Callable[[Sequence[str]], Sequence[Mapping[str, float]]] | None = None
     mechanisms: Callable[[Context, Sequence[str]], Sequence[Mapping[str, int]]] | None = None
     generic: Callable[[str], float] | None = None
@@ -66,12 +81,15 @@ def ranked(
         return []
     scores: list[dict[str, float]] = [{} for _ in replies]
 
-    def put(name: str, values: Sequence[float]) -> None:
+    def put(name: str, values: Sequence[float] | np.ndarray) -> None:
         for score, value in zip(scores, values, strict=True):
             score[name] = float(value)
 
-    if judges.relevance:
-        put("relevance", judges.relevance(context, replies))
+    if judges.meaning:
+        meaning = judges.meaning(context, replies)
+        put("relevance", meaning.replies_ND @ meaning.answer_D)
+        put("topic", meaning.replies_ND @ meaning.last_D)
+        put("agreement", agreement(meaning.replies_ND))
     if judges.labels and plan.label:
         put("plan", [found.get(plan.label, 0.0) for found in judges.labels(replies)])
     if judges.mechanisms and plan.mechanisms:
@@ -93,6 +111,12 @@ def ranked(
         score["total"] = sum(weight[name] * value for name, value in score.items())
     order = sorted(range(len(replies)), key=lambda i: -scores[i]["total"])
     return [Candidate(replies[i], scores[i]) for i in order]
+
+
+def agreement(replies_ND: np.ndarray) -> np.ndarray:
+    """Of each unit vector with the others, mean; 0 for one that is alone."""
+    others = max(1, len(replies_ND) - 1)
+    return np.asarray((replies_ND @ replies_ND.sum(0) - (replies_ND**2).sum(1)) / others)
 
 
 def echo(reply: str, context: Context) -> float:

@@ -17,10 +17,10 @@ from typing import Any
 from ..core import places
 from ..core.errors import BadInput
 from ..core.types import Candidate, Context, Evidence, Reply, Stop, Wish
-from .choose import Judges, Weights, ranked
+from .choose import Judges, Meaning, Weights, ranked
 from .common import Common
 from .engines.contract import Engine, Generated, PromptTooLong, Sampling
-from .plan import Plan, plan
+from .plan import Plan, plan, ways
 from .prompt import END, Notes, messages, prompt
 
 #: said where the model has nothing to say
@@ -41,7 +41,8 @@ class Settings:
     recall: bool = True
     plan: bool = True
     choose: bool = True
-    temperature: float = 0.8
+    temperature: float = 0.4  # of the candidates that are not the likeliest words
+    lively: float = 0.8  # where the caller wants variety, or a manner that likely words seldom show
     top_p: float = 0.92
     max_tokens: int = 60
     weights: Weights = field(default_factory=Weights)
@@ -82,13 +83,13 @@ class Companion:
         evidence = self.recall(context, evidence)
         clock.lap("recall")
         chosen_plan = plan(evidence, wish, random.Random(seed)) if self.settings.plan or wish_is_set(wish) else Plan()
-        notes = self.notes(context, evidence, chosen_plan)
-        sampling = self._sampling(wish, seed)
         n = wish.candidates or (self.settings.candidates if self.settings.choose else 1)
         if n == 1:
+            notes = self.notes(context, evidence, chosen_plan)
+            sampling = self._sampling(wish, seed, steady=True)
             yield from self._one(context, notes, sampling, evidence, chosen_plan, clock, stop)
             return
-        found = self._fitting(context, lambda c: self.engine.candidates(self._prompt(c, notes), n, sampling, stop))
+        found = self._fitting(context, lambda c: self._draw(c, evidence, chosen_plan, n, wish, seed, stop))
         clock.lap("generate")
         if stop is not None and stop.is_set():
             return
@@ -164,16 +165,17 @@ class Companion:
     def _judges(self) -> Judges:
         perception = self._perception
         return Judges(
-            relevance=self._relevance if self._recall else None,
+            meaning=self._meaning if self._recall else None,
             labels=perception.utterances if perception else None,
             mechanisms=self._mechanisms_of if perception else None,
             generic=Common.load(places.shipped() / "companion"),
             unsafe=self._unsafe,
         )
 
-    def _relevance(self, context: Context, replies: Sequence[str]) -> list[float]:
+    def _meaning(self, context: Context, replies: Sequence[str]) -> Meaning:
         encoder = self._recall.encoder
-        return [float(x) for x in encoder.replies(replies) @ encoder.contexts([context]).answer_ND[0]]
+        last_and_replies = encoder.replies([context.last, *replies])
+        return Meaning(encoder.contexts([context]).answer_ND[0], last_and_replies[0], last_and_replies[1:])
 
     def _mechanisms_of(self, context: Context, replies: Sequence[str]) -> list[Mapping[str, int]]:
         from ..perception.perception import levels
@@ -185,10 +187,33 @@ class Companion:
     def _prompt(self, context: Context, notes: Notes) -> Any:
         return prompt(context, notes) if self.engine.tuned else messages(context, notes)
 
-    def _sampling(self, wish: Wish, seed: int) -> Sampling:
+    def _draw(
+        self, context: Context, evidence: Evidence, plan: Plan, n: int, wish: Wish, seed: int, stop: Stop | None
+    ) -> list[Generated]:
+        """`n` candidates, along each way to answer: first the likeliest words, then drawn ones. Prompts differ in their
+        last line only, so the engine reads the conversation once. A model that is not ours, and maybe far away, is
+        asked once for all."""
+        ways_to_answer = ways(plan, n) if self.engine.tuned else [(plan, n)]
+        found: list[Generated] = []
+        for way, count in ways_to_answer:
+            asked = self._prompt(context, self.notes(context, evidence, way))
+            steady = self._sampling(wish, seed, steady=True)
+            varied = self._sampling(wish, seed, steady=False)
+            both = [(steady, 1), (varied, count - 1)] if self.engine.tuned and steady != varied else [(varied, count)]
+            for sampling, many in both:
+                drawn = self.engine.candidates(asked, many, sampling, stop) if many else []
+                if many and not drawn:
+                    return []
+                found += drawn
+        return found
+
+    def _sampling(self, wish: Wish, seed: int, steady: bool) -> Sampling:
+        """`steady`: the likeliest words, unless the caller wants it otherwise."""
         own = self.settings
+        likely = 0.0 if steady else own.temperature
+        temperature = own.lively if wish.stochastic or (wish_is_set(wish) and not steady) else likely
         return Sampling(
-            temperature=own.temperature if wish.temperature is None else wish.temperature,
+            temperature=temperature if wish.temperature is None else wish.temperature,
             top_p=own.top_p if wish.top_p is None else max(wish.top_p, 1e-3),
             seed=seed,
             max_tokens=own.max_tokens if wish.length is None else max(1, wish.length),

@@ -1,8 +1,10 @@
 """How to answer, decided before a word is written: an emotion or intent (MEED2) and communication mechanisms (IMAGINE).
 
-Perception says what a listener would likely do next. One of the likely labels is drawn (MIME's idea: several ways to
-answer are right; and the likeliest alone would be a question nearly every time), or the likeliest is taken when the
-reply is to be steady. A caller's wish overrides any part.
+Perception says what a listener would likely do next. The likeliest is planned; or, if the caller wants variety, one of
+the likely ones is drawn (MIME's idea: several ways to answer are right). A caller's wish overrides any part.
+
+Perception guesses right about one time in three, and a guess is not to be followed blindly. So only half of the
+candidates follow the plan, the others are free of it (`ways`), and the choice among them decides.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ def plan(evidence: Evidence, wish: Wish, chance: random.Random) -> Plan:
     elif wish.emotion:
         label = checked(wish.emotion, EMOTIONS, "emotion")
     elif evidence.intent:
-        label = likeliest(evidence.intent) if wish.stochastic is False else drawn(evidence.intent, chance)
+        label = drawn(evidence.intent, chance) if wish.stochastic else likeliest(evidence.intent)
     else:
         label = None
     # the mechanisms expected of the likeliest reply may not fit a label that the caller chose
@@ -42,6 +44,13 @@ def plan(evidence: Evidence, wish: Wish, chance: random.Random) -> Plan:
         for n, v in (wish.mechanisms or {}).items()
     }
     return Plan(label, {**expected, **wished} or None, asked=bool(asked))
+
+
+def ways(plan: Plan, n: int) -> list[tuple[Plan, int]]:
+    """Plans that `n` candidates follow, and how many follow each: what a caller asked for is followed by all."""
+    if plan.asked or plan == Plan() or n < 2:
+        return [(plan, n)]
+    return [(plan, n - n // 2), (Plan(), n // 2)]
 
 
 def likeliest(probabilities: Mapping[str, float]) -> str:

@@ -3,14 +3,15 @@
 import random
 import threading
 
+import numpy as np
 import pytest
 from companion_scripts import Script
 
 from empathia.companion import Companion, Settings
-from empathia.companion.choose import Judges, Weights, echo, off_length, ranked
+from empathia.companion.choose import Judges, Meaning, Weights, agreement, echo, off_length, ranked
 from empathia.companion.common import Common, count
 from empathia.companion.companion import cause_text, feelings, seed_of
-from empathia.companion.plan import Plan, plan
+from empathia.companion.plan import Plan, plan, ways
 from empathia.companion.prompt import Notes, messages, prompt
 from empathia.core.errors import BadInput
 from empathia.core.types import Context, Evidence, Reply, Wish
@@ -37,7 +38,7 @@ def test_the_likeliest_label_is_planned_and_a_wish_overrides_it():
 
 def test_a_stochastic_plan_varies_but_stays_likely():
     evidence = Evidence(intent={**LIKELY, "neutral": 0.15, "angry": 0.05})
-    drawn = {plan(evidence, Wish(), random.Random(i)).label for i in range(60)}
+    drawn = {plan(evidence, Wish(stochastic=True), random.Random(i)).label for i in range(60)}
     assert drawn == {"questioning", "sympathizing"}
 
 
@@ -99,9 +100,58 @@ def test_an_unsafe_candidate_is_never_first_and_equal_ones_are_one():
     assert [c.text for c in found] == ["oh no", "harm them back, my dear friend"]
 
 
+def test_what_most_candidates_say_counts_and_saying_the_message_again_does_not():
+    meaning = Meaning(
+        answer_D=np.array([1.0, 0.0, 0.0]),
+        last_D=np.array([0.0, 1.0, 0.0]),
+        replies_ND=np.array([[0.6, 0.8, 0.0], [0.6, 0.0, 0.8], [0.6, 0.0, 0.8]]),
+    )
+    texts = ["the message once more", "an answer", "nearly that answer"]
+    found = ranked(JOB, texts, [-1.0] * 3, Plan(), Judges(meaning=lambda context, replies: meaning), Weights())
+    assert found[-1].text == "the message once more"
+    assert found[-1].scores["topic"] == pytest.approx(0.8)
+    assert found[0].scores["agreement"] == pytest.approx((0.36 + 1.0) / 2)
+    assert agreement(np.array([[1.0, 0.0]])).tolist() == [0.0]
+
+
+def test_half_of_the_candidates_follow_a_guess_and_all_follow_a_wish():
+    guessed, asked = Plan("questioning", {"exploration": 2}), Plan("consoling", asked=True)
+    assert ways(guessed, 4) == [(guessed, 2), (Plan(), 2)] and ways(guessed, 5) == [(guessed, 3), (Plan(), 2)]
+    assert ways(asked, 4) == [(asked, 4)] and ways(Plan(), 4) == [(Plan(), 4)] and ways(guessed, 1) == [(guessed, 1)]
+
+
+def test_the_likeliest_words_first_then_drawn_ones_unless_the_caller_wants_variety():
+    made, script = companion(["one", "two"])
+    made.perceive = lambda context: Evidence(intent=LIKELY)
+    made.reply(JOB)
+    assert [("questioning" in p, s.temperature) for p, s in zip(script.prompts, script.samplings, strict=True)] == [
+        (True, 0.0),
+        (True, Settings().temperature),
+        (False, 0.0),
+        (False, Settings().temperature),
+    ]
+    script.samplings.clear()
+    made.reply(JOB, Wish(stochastic=True))
+    assert {s.temperature for s in script.samplings} == {Settings().lively}
+    script.samplings.clear()
+    made.reply(JOB, Wish(intent="wishing", candidates=3))
+    assert [s.temperature for s in script.samplings] == [0.0, Settings().lively]
+    script.samplings.clear()
+    made.reply(JOB, Wish(temperature=0.3))
+    assert {s.temperature for s in script.samplings} == {0.3}
+
+
+def test_a_model_that_is_not_ours_is_asked_once_for_all_candidates():
+    made, script = companion(["one", "two", "three", "four"])
+    script.tuned = False
+    made.perceive = lambda context: Evidence(intent=LIKELY)
+    assert len(made.reply(JOB).candidates) == 4 and len(script.prompts) == 1
+
+
 def test_echo_and_length():
     assert echo("I lost my job today.", JOB) == 1.0 and echo("What a day!", JOB) == 0.0
-    assert off_length("Oh.") > off_length("That must have been a hard day.") == 0.0
+    assert off_length("Oh.") > off_length("That must have been a hard day.") > 0
+    assert off_length("That must have been a very hard day for you and all the others.") == 0.0
     assert off_length("word " * 80) > 0.5
 
 

@@ -78,7 +78,7 @@ function settleGuarded(turn) {
 function retry() {
   if (writing) return;
   edit(false);
-  respond({ ...controls.wish, seed: crypto.getRandomValues(new Uint32Array(1))[0] >>> 1 });
+  respond({ stochastic: true, ...controls.wish, seed: crypto.getRandomValues(new Uint32Array(1))[0] >>> 1 });
   words.focus();
 }
 
