@@ -138,8 +138,8 @@ def attention(blocks: Blocks) -> Attention:
 class Layer(nn.Module):
     """What both kinds of layers do around each part: norm, drop, add."""
 
-    def __init__(self, blocks: Blocks, parts: int) -> None:
-        super().__init__()
+    def surround(self, blocks: Blocks, parts: int) -> None:
+        """Called when the parts are there: checkpoints number parameters in the order in which they are made."""
         self.norms = nn.ModuleList(norm(blocks) for _ in range(parts))
         self.dropout, self.after = Dropout(blocks.dropout), blocks.order == "post"
 
@@ -151,9 +151,10 @@ class Layer(nn.Module):
 
 class EncoderLayer(Layer):
     def __init__(self, blocks: Blocks) -> None:
-        super().__init__(blocks, parts=2)
+        super().__init__()
         self.attention = attention(blocks)
         self.feed_forward = feed_forward(blocks, causal=False)
+        self.surround(blocks, parts=2)
 
     def forward(self, x_BSD: Tensor, mask_BS: Tensor, bias_HSS: Tensor | None = None) -> Tensor:
         x_BSD = self.around(0, x_BSD, lambda x: self.attention(x, x, mask_BS, bias_HTS=bias_HSS))
@@ -162,9 +163,10 @@ class EncoderLayer(Layer):
 
 class DecoderLayer(Layer):
     def __init__(self, blocks: Blocks) -> None:
-        super().__init__(blocks, parts=3)
+        super().__init__()
         self.own, self.cross = attention(blocks), attention(blocks)
         self.feed_forward = feed_forward(blocks, causal=True)
+        self.surround(blocks, parts=3)
 
     def forward(
         self,
