@@ -28,6 +28,8 @@ from ..text.batches import Encoder as TextEncoder
 from ..text.batches import Inputs, Seen, Targets
 from .base import BaseConfig, EmpatheticModel, shifted
 
+CHUNKS = 4  # a batch's exemplars are encoded in, by length
+
 
 @dataclass(frozen=True)
 class LEMPExConfig(BaseConfig):
@@ -124,10 +126,13 @@ class LEMPEx(EmpatheticModel):
         return losses
 
     def _exemplars(self, fusion: Fusion, words_BQW: Tensor) -> tuple[Tensor, Tensor]:
-        """ψ of every exemplar, zeros where there is none, and where there is one."""
-        there_BQ = (words_BQW != 0).any(-1)
-        vectors_BQD = self.output.weight.new_zeros(*there_BQ.shape, self.config.blocks.width)
-        if there_BQ.any():
-            words_NW = words_BQW[there_BQ]
-            vectors_BQD[there_BQ] = fusion.vectors(self.embedding(words_NW), words_NW != 0)
-        return vectors_BQD, there_BQ
+        """ψ of every exemplar, zeros where there is none, and where there is one. Those of like length are encoded
+        together: most of a batch would be padding otherwise."""
+        length_BQ = (words_BQW != 0).sum(-1)
+        vectors_BQD = self.output.weight.new_zeros(*length_BQ.shape, self.config.blocks.width)
+        rows, places = length_BQ.nonzero(as_tuple=True)
+        for some in length_BQ[rows, places].argsort().chunk(CHUNKS):
+            row, place = rows[some], places[some]
+            words_NW = words_BQW[row, place, : length_BQ[row, place].max()]
+            vectors_BQD[row, place] = fusion.vectors(self.embedding(words_NW), words_NW != 0)
+        return vectors_BQD, length_BQ > 0

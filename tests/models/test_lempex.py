@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +46,12 @@ def test_the_default_is_t5_small_at_the_width_of_the_word_vectors():
     blocks = LEMPExConfig().blocks
     assert (blocks.layers, blocks.heads, blocks.width, blocks.depth, blocks.hidden) == (6, 6, 300, 300, 2048)
     assert (blocks.positions, blocks.norm, blocks.biases, blocks.activation) == ("relative", "rms", "none", "relu")
+
+
+@pytest.mark.parametrize("name", ["lempex", "lempex-attention", "lempex-no-exemplars", "lempex-no-losses", "t5-glove"])
+def test_recipes_are_of_one_shape_so_that_they_compare(name):
+    blocks = Recipe.load(Path(__file__).parents[2] / "recipes" / f"{name}.toml").config.blocks
+    assert blocks == Blocks.t5(layers=3, hidden=600)
 
 
 def test_the_best_exemplars_are_seen_cut_to_their_first_words():

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +22,7 @@ from empathia.training.run import Run  # noqa: E402
 BLOCKS = Blocks(width=16, heads=2, depth=8, hidden=16, layers=2, dropout=0.0, embedding_dropout=0.0)
 RELEASED = replace(BLOCKS, biases="all", order="post", positions="learned", scale_embeddings=False)
 VOCABULARY = Vocabulary.build(["I lost my dog oh no where did you see him last in the park that is hard"])
+RECIPES = Path(__file__).parents[2] / "recipes"
 TALK = Context.of("I lost my dog", "oh no", "in the park")
 KNOWN = Evidence(turn_labels=("sad", "sympathizing", "anxious"))
 
@@ -46,6 +48,12 @@ def test_the_default_has_the_sizes_of_appendix_b():
     blocks = paper_blocks()
     sizes = blocks.layers, blocks.heads, blocks.width, blocks.depth, blocks.hidden, blocks.dropout
     assert sizes == (4, 6, 300, 300, 1200, 0.1)
+
+
+@pytest.mark.parametrize("path", sorted(RECIPES.glob("meed2*.toml")), ids=lambda path: path.stem)
+def test_every_recipe_has_those_sizes_too(path):
+    blocks = Recipe.load(path).config.blocks
+    assert (blocks.layers, blocks.heads, blocks.depth, blocks.hidden) == (4, 6, 300, 1200)
 
 
 def test_every_word_carries_the_label_of_its_turn():
