@@ -33,14 +33,14 @@ _WORD = re.compile(r"[\w']+")
 class Weights:
     """Tuned on validation (`python benchmarks/companion.py tune`)."""
 
-    relevance: float = 0.9
-    topic: float = -0.85
+    relevance: float = 1.0
+    topic: float = -1.0
     agreement: float = 1.1
-    plan: float = 0.1
+    plan: float = 0.05
     mechanisms: float = 0.05
-    fluency: float = 0.6
-    generic: float = -0.2
-    echo: float = -0.4
+    fluency: float = 1.0
+    generic: float = -0.15
+    echo: float = -0.25
     length: float = -0.4
     unsafe: float = -100.0
 

@@ -37,8 +37,10 @@ def plan(evidence: Evidence, wish: Wish, chance: random.Random) -> Plan:
         label = drawn(evidence.intent, chance) if wish.stochastic else likeliest(evidence.intent)
     else:
         label = None
-    # the mechanisms expected of the likeliest reply may not fit a label that the caller chose
-    expected = {} if asked else {name: round(level) for name, level in (evidence.mechanisms or {}).items()}
+    # the mechanisms expected of the likeliest reply may not fit a label that the caller chose; that one is expected not
+    # to show is not worth saying: it made replies short and bare
+    likely = {} if asked else {name: round(level) for name, level in (evidence.mechanisms or {}).items()}
+    expected = {name: level for name, level in likely.items() if level}
     wished = {
         checked(n, MECHANISMS, "mechanism"): min(max(v, LEVELS[0]), LEVELS[-1])
         for n, v in (wish.mechanisms or {}).items()

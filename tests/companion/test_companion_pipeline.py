@@ -30,7 +30,7 @@ def companion(lines, **changes) -> tuple[Companion, Script]:
 def test_the_likeliest_label_is_planned_and_a_wish_overrides_it():
     evidence = Evidence(intent=LIKELY, mechanisms={"exploration": 1.6, "interpretation": 0.2})
     found = plan(evidence, Wish(stochastic=False), random.Random(0))
-    assert found == Plan("questioning", {"exploration": 2, "interpretation": 0})
+    assert found == Plan("questioning", {"exploration": 2}), "a mechanism that is not expected is not planned"
     wished = plan(evidence, Wish(intent="Consoling", mechanisms={"exploration": 0}), random.Random(0))
     assert wished.label == "consoling" and wished.asked
     assert wished.mechanisms == {"exploration": 0}, "expected mechanisms of another label must not stay"
