@@ -24,8 +24,11 @@ def responder_of(
     from ..training.responder import RunResponder
     from ..training.run import open_run
     from .decoders import decoding_of
+    from .finders import Finder
 
-    return RunResponder(open_run(name), decoding_of(decoder) if decoder else None)
+    run = open_run(name)
+    find = Finder(run.model.needs(run.recipe.config), announce)
+    return RunResponder(run, decoding_of(decoder) if decoder else None, find)
 
 
 def names_language_model(name: str) -> bool:
@@ -35,9 +38,9 @@ def names_language_model(name: str) -> bool:
 
 def companion_of(model: str | None, announce: Callable[[str], None] | None = None) -> Responder:
     from ..companion import Companion
-    from ..guard import Guard
+    from ..guard import Guard, no_reader
 
-    guard = Guard()
+    guard = Guard(reader=no_reader)  # the danger reader has learned how speakers talk, not how listeners answer
     return Companion(model, announce=announce, unsafe=lambda text: guard.read(text) is not None)
 
 

@@ -1,13 +1,11 @@
-"""A small linear classifier for what is said indirectly: hashed words and concepts, and a sentence's vector if there is
-an encoder.
+"""A small linear classifier for what is said indirectly: hashed words and concepts.
 
 Its features are words, their neighbours, and runs and pairs of *concepts* (`concepts.toml`) that stand near each other:
 then «handing my records to my mate» teaches something about «gave her jewellery to a friend». No model file: hashes
-into one table of small integers. An encoder (any callable that turns texts into rows of `WIDTH` numbers, of the kind
-the weights were trained with) is given from outside and only adds to the score; without it, or if it fails, the hashed
-features decide alone.
+into one table of small integers. It decides alone where the danger reader (reader.py) cannot be had, and has a share in
+the score where it can.
 
-Shapes: F buckets, G buckets that tell the categories apart, C categories, D width of the encoder.
+Shapes: F buckets, G buckets that tell the categories apart, C categories.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from __future__ import annotations
 import base64
 import tomllib
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -25,13 +23,11 @@ import numpy as np
 
 from ..core.errors import BadFile
 from .normalise import sentences
-from .types import CATEGORIES, Category
-
-Encoder = Callable[[Sequence[str]], np.ndarray]
+from .types import CATEGORIES, Category, Thresholds
 
 HERE = Path(__file__).parent
 WEIGHTS = HERE / "weights.toml"
-BUCKETS, CATEGORY_BUCKETS, WIDTH = 1 << 17, 1 << 13, 384
+BUCKETS, CATEGORY_BUCKETS = 1 << 17, 1 << 13
 _NEAR = 5  # concepts pair up over so many places
 _FEWEST = 4  # words that a sentence must have to mean something by itself
 _LONGEST = 60  # words of a sentence that are read; more is cut into pieces
@@ -39,23 +35,11 @@ _LEAST = -9.0  # the score of a text with nothing to read
 
 
 @dataclass(frozen=True, slots=True)
-class Thresholds:
-    """Scores from which on a text counts as dangerous: at first, and once the guard is alert."""
-
-    first: float
-    alert: float
-
-
-@dataclass(frozen=True, slots=True)
 class Guess:
-    """How much a text sounds like danger, in log-odds against `threshold`, and of which kind."""
+    """How much a text sounds like danger, in log-odds, and of which kind."""
 
     score: float
     category: Category
-    thresholds: Thresholds
-
-    def dangerous(self, alert: bool) -> bool:
-        return self.score > (self.thresholds.alert if alert else self.thresholds.first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +47,16 @@ class Classifier:
     danger_F: np.ndarray
     category_CG: np.ndarray
     bias: float
-    alone: Thresholds
-    meaning_D: np.ndarray | None = None
-    meaning_bias: float = 0.0
-    together: Thresholds | None = None  # with an encoder
+    thresholds: Thresholds
 
-    def guess(self, text: str, encoder: Encoder | None = None) -> Guess:
+    def guess(self, text: str) -> Guess:
         """The most dangerous of a plain text's sentences and of each two that follow one another."""
         best, worst = _LEAST, ""
         for piece in pieces(text):
             score = self.score(piece)
             if score > best:
                 best, worst = score, piece
-        vector_D = _vector(encoder, text) if self.together is not None else None
-        if vector_D is None or self.together is None or self.meaning_D is None:
-            return Guess(best, self._category(worst), self.alone)
-        best += float(vector_D @ self.meaning_D) + self.meaning_bias
-        return Guess(best, self._category(worst or text), self.together)
+        return Guess(best, self._category(worst))
 
     def score(self, piece: str) -> float:
         if len(piece.split()) < _FEWEST:
@@ -104,22 +81,6 @@ def features(text: str) -> np.ndarray:
             found.add(f"c {name}")
             found |= {f"p {name} {other}" for other in meant[place + 1 : place + 1 + _NEAR] if other.isupper()}
     return np.fromiter({zlib.crc32(f.encode()) % BUCKETS for f in found}, dtype=np.int64)
-
-
-def written_out(text: str) -> str:
-    """Plain text as an encoder likes it: with its full stops and commas where people put them."""
-    return text.replace(" . ", ". ").replace(" , ", ", ").strip(" .")
-
-
-def _vector(encoder: Encoder | None, text: str) -> np.ndarray | None:
-    """The text's vector; none without an encoder, or if it fails: the guard must work with every model dead."""
-    if encoder is None or len(text.split()) < _FEWEST:
-        return None
-    try:
-        vector_D = np.asarray(encoder([written_out(text)]), dtype=np.float32).reshape(-1)
-    except Exception:
-        return None
-    return vector_D if vector_D.shape == (WIDTH,) and np.isfinite(vector_D).all() else None
 
 
 @cache
@@ -152,15 +113,11 @@ def classifier(path: Path = WEIGHTS) -> Classifier:
     """The trained classifier of the package."""
     try:
         stored = tomllib.loads(path.read_text(encoding="utf-8"))
-        meaning = stored.get("meaning")
         return Classifier(
             _unpacked(stored["danger"], (BUCKETS,)),
             _unpacked(stored["category"], (len(CATEGORIES), CATEGORY_BUCKETS)),
             stored["danger"]["bias"],
-            Thresholds(**stored["alone"]),
-            _unpacked(meaning, (WIDTH,)) if meaning else None,
-            meaning["bias"] if meaning else 0.0,
-            Thresholds(**stored["together"]) if meaning else None,
+            Thresholds(**stored["thresholds"]),
         )
     except (OSError, KeyError, TypeError, ValueError, zlib.error) as error:
         hint = "make it again with: python -m empathia.guard.train"
@@ -169,19 +126,9 @@ def classifier(path: Path = WEIGHTS) -> Classifier:
 
 def pack(made: Classifier) -> str:
     """The weights as TOML: eight bits each, compressed."""
-    tables = [
-        "# Made by: python -m empathia.guard.train",
-        _limits("alone", made.alone),
-        _packed("danger", made.danger_F, made.bias),
-        _packed("category", made.category_CG, 0.0),
-    ]
-    if made.meaning_D is not None and made.together is not None:
-        tables += [_limits("together", made.together), _packed("meaning", made.meaning_D, made.meaning_bias)]
-    return "\n\n".join(tables) + "\n"
-
-
-def _limits(name: str, limits: Thresholds) -> str:
-    return f"[{name}]\nfirst = {limits.first:.4f}\nalert = {limits.alert:.4f}"
+    limits = f"[thresholds]\nfirst = {made.thresholds.first:.4f}\nalert = {made.thresholds.alert:.4f}"
+    tables = [_packed("danger", made.danger_F, made.bias), _packed("category", made.category_CG, 0.0)]
+    return "\n\n".join(["# Made by: python -m empathia.guard.train", limits, *tables]) + "\n"
 
 
 def _packed(name: str, weights: np.ndarray, bias: float) -> str:

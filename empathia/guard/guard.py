@@ -12,23 +12,28 @@ What is answered when:
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
+from hashlib import blake2b
 from pathlib import Path
 
 from ..core.errors import BadFile
 from ..core.types import Context
-from .classifier import Encoder, classifier
+from .classifier import classifier
 from .helplines import Country, country_of
 from .normalise import plain
+from .reader import Reader, Reading, log, no_reader, shipped_reader
 from .rules import rules
 from .types import Category, Sign, Verdict
 
 ANSWERS = Path(__file__).parent / "answers.toml"
 #: messages after an open and after an indirect statement that are still answered by fixed text
 HOLD_EXPLICIT, HOLD_OBLIQUE = 2, 1
+#: opinions of the danger reader that are kept, and the key of their digests
+_READINGS, _KEY = 4096, os.urandom(16)
 
 _YES = re.compile(
     r"(?:yes|yeah|yep|yea|yup|i am|i do|i have|kind of|kinda|sort of|sometimes|maybe|a bit|a little|probably|i think so"
@@ -46,13 +51,19 @@ _DENIAL = re.compile(
 class Guard:
     """Reads conversations for one country's people: `Guard(country="NZ").check(context)`.
 
-    With an `encoder` (texts → vectors of all-MiniLM-L6-v2) it hears more of what is said indirectly. It needs none.
+    The danger reader of `weights/` is loaded when first needed; `reader` gives another, or none: `reader=no_reader`.
+    Without one, or if it fails, rules and classifier go on alone.
     """
 
-    def __init__(self, country: str | None = None, encoder: Encoder | None = None) -> None:
+    def __init__(self, country: str | None = None, reader: Callable[[], Reader | None] = shipped_reader) -> None:
         self.country: Country = country_of(country)
-        self._encoder = encoder
+        self._reader = reader
         self._rules, self._classifier, self._texts = rules(), classifier(), _texts()
+        self._readings: dict[bytes, Reading | None] = {}
+
+    def warm(self) -> None:
+        """Load the reader now, so that the first message need not wait for it."""
+        self._reading("good morning to you")
 
     def read(self, message: str, alert: bool = False) -> Sign | None:
         """What danger one message speaks of, by itself; an alert guard takes hints more seriously."""
@@ -60,10 +71,29 @@ class Guard:
         sign = self._rules.sign(text)
         if sign is not None or (alert and _DENIAL.search(text)):
             return sign
-        guess = self._classifier.guess(self._rules.unsettled(text), self._encoder)
-        if not guess.dangerous(alert):
-            return None
-        return Sign(guess.category, False, "self", self._rules.imminent(text), "sounds like it")
+        left = self._rules.unsettled(text)
+        guess, reading = self._classifier.guess(left), self._reading(left)
+        if reading is None:
+            dangerous, category = self._classifier.thresholds.passed(guess.score, alert), guess.category
+        else:
+            dangerous, category = reading.dangerous(guess.score, alert), reading.category
+        return Sign(category, False, "self", self._rules.imminent(text), "sounds like it") if dangerous else None
+
+    def _reading(self, text: str) -> Reading | None:
+        """The reader's opinion. A conversation is checked anew with every message, so opinions are kept for a while,
+        by a digest with a key that dies with the process: no text stays."""
+        digest = blake2b(text.encode(), key=_KEY, digest_size=16).digest()
+        if digest not in self._readings:
+            if len(self._readings) >= _READINGS:
+                self._readings.clear()
+            try:
+                reader = self._reader()
+                self._readings[digest] = reader(text) if reader is not None else None
+            except Exception as error:  # whatever breaks in it, the guard goes on
+                log.warning("the crisis guard goes on without its danger reader: %s", error)
+                self._reader = no_reader
+                return None
+        return self._readings[digest]
 
     def check(self, context: Context) -> Verdict:
         """The verdict on the last message, in the light of all the speaker's messages before it."""

@@ -22,7 +22,10 @@ _INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u2028-\u202f\u2060-\u2064\ufeff\u
 _LEET = str.maketrans(
     {"0": "o", "1": "i", "3": "e", "4": "a", "5": "s", "7": "t", "@": "a", "$": "s", "!": "i", "|": "l"}
 )
-_MIXED = re.compile(r"[a-z0-9@$!|]*[a-z][0-9@$!|]+[a-z][a-z0-9@$!|]*|[@$5][a-z]{3,}")
+#: a run of letters and their look-alikes; within it, a look-alike between two letters, or before three
+_RUN = re.compile(r"[a-z0-9@$!|]+")
+_INSIDE = re.compile(r"[a-z][0-9@$!|]+[a-z]")
+_BEFORE = re.compile(r"[@$5][a-z]{3,}")
 _NUMBER_WORD = re.compile(r"\d+(?:st|nd|rd|th|am|pm|kg|km|cm|mm|mg|ml|k|m|s|x|yo|hrs?|mins?|am|year|years|days?)")
 _STARRED = re.compile(r"\b[a-z]+[*#]+[a-z]*")
 _SPACED = re.compile(r"(?<![a-z'])(?:[a-z][ ._\-*]{1,3}){2,}[a-z](?![a-z'])")
@@ -166,7 +169,7 @@ def plain(text: str) -> str:
     text = unicodedata.normalize("NFKD", text.translate(_SAME)).translate(_SAME)
     text = _INVISIBLE.sub("", text).lower()
     text = _TO.sub(r"\1 to", text)
-    text = _MIXED.sub(_unleet, text)
+    text = _RUN.sub(_undisguised, text)
     if "*" in text or "#" in text:
         text = _STARRED.sub(_unstar, text)
     text = _SPACED.sub(lambda m: re.sub(r"[^a-z]", "", m.group()), text)
@@ -199,8 +202,14 @@ def sentences(plain_text: str) -> list[str]:
     return [part for part in (piece.strip(" ,") for piece in plain_text.split(" . ")) if part not in ("", ".")]
 
 
-def _unleet(match: re.Match[str]) -> str:
-    word = match.group()
+def _undisguised(match: re.Match[str]) -> str:
+    run = match.group()
+    if run.isalpha():
+        return run
+    return _unleet(run) if _INSIDE.search(run) else _BEFORE.sub(lambda part: _unleet(part.group()), run)
+
+
+def _unleet(word: str) -> str:
     if _NUMBER_WORD.fullmatch(word):
         return word
     ending = len(word) - len(word.rstrip("!"))  # a shout is no letter

@@ -13,6 +13,17 @@ CATEGORIES: tuple[Category, ...] = ("suicide", "self_harm", "abuse", "violence")
 
 
 @dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Scores from which on a text counts as dangerous: at first, and once the guard is alert."""
+
+    first: float
+    alert: float
+
+    def passed(self, score: float, alert: bool) -> bool:
+        return score > (self.alert if alert else self.first)
+
+
+@dataclass(frozen=True, slots=True)
 class Sign:
     """One message read by itself: what danger it speaks of, whose, how openly, how soon; `why` names what was seen."""
 

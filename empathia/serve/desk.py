@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import secrets
 import time
 from collections.abc import AsyncGenerator, Callable, Generator
@@ -12,7 +11,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from ..core.types import Context, Reply, Stop, Turn, Wish
+from ..core.types import Context, Reply, Stop, Wish
 from ..guard import Guard, Verdict
 from .errors import Problem
 from .keep import Keep
@@ -25,9 +24,6 @@ from .writing import Said, without, write
 
 T = TypeVar("T")
 log = logging.getLogger("empathia.serve")
-
-#: letters without a space that the guard is given in one piece: its time grows with the square of that
-_UNBROKEN = re.compile(r"\S{80}")
 
 
 @dataclass(frozen=True)
@@ -57,6 +53,7 @@ class Desk:
         self.slots = Slots(limits.parallel, limits.waiting, self.metrics.load)
         self.started = int(time.time())
         self._guard, self._readers = Guard(services.country), Crew(1, "guard")
+        self._readers.do(self._guard.warm)
         self._rate = Rate(limits.rate)
 
     async def take(self, question: Question) -> Answer:
@@ -73,7 +70,6 @@ class Desk:
         """The guard's verdict, in a thread: a long conversation takes it a while."""
         loop = asyncio.get_running_loop()
         found: asyncio.Future[Verdict] = loop.create_future()
-        readable = Context(tuple(Turn(t.speaker, _UNBROKEN.sub(r"\g<0> ", t.text)) for t in context.turns))
 
         def settle(verdict: Verdict | None, error: Exception | None) -> None:
             if found.cancelled():
@@ -85,7 +81,7 @@ class Desk:
 
         def read() -> None:
             try:
-                verdict, error = self._guard.check(readable), None
+                verdict, error = self._guard.check(context), None
             except Exception as problem:
                 verdict, error = None, problem
             with suppress(RuntimeError):  # the loop has ended

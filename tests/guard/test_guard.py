@@ -8,7 +8,7 @@ import pytest
 from empathia.core.errors import BadInput
 from empathia.core.types import Context, Turn
 from empathia.guard import CATEGORIES, Guard, Verdict
-from empathia.guard.classifier import BUCKETS, WEIGHTS, WIDTH, classifier, pack
+from empathia.guard.classifier import BUCKETS, WEIGHTS, classifier, pack
 from empathia.guard.helplines import ANYWHERE, countries, country_of
 from empathia.guard.normalise import plain
 
@@ -69,6 +69,8 @@ def test_plain_statements(guard, message, category, about):
         "She killed it at the interview", "the movie about suicide was sad", "My grandmother died last month",
         "My uncle killed himself when I was ten", "I'm not suicidal, just tired", "I would never kill myself",
         "I used to be suicidal years ago but I got help and I'm happy now", "hello", "", "👍", "?!...",
+        "And my sister laughed.",
+        "My grandmother's old clock stopped, and I cannot bring myself to have it repaired.",
     ],
 )  # fmt: skip
 def test_no_alarm(guard, message):
@@ -157,37 +159,25 @@ def test_which_country(monkeypatch):
 def test_weights_are_small_and_survive_packing(tmp_path):
     assert WEIGHTS.stat().st_size < 300_000
     made = classifier()
-    assert made.danger_F.shape == (BUCKETS,) and made.meaning_D.shape == (WIDTH,)
+    assert made.danger_F.shape == (BUCKETS,)
     (tmp_path / "w.toml").write_text(pack(made), "utf-8")
     again = classifier(tmp_path / "w.toml")
     assert np.abs(again.danger_F - made.danger_F).max() < 1e-2
-    assert again.alone == made.alone and again.together == made.together
-
-
-HINT = "some evenings the garden and I have very little to say to one another"  # no rule and no word of it is alarming
-
-
-def test_an_encoder_is_heard():
-    meaning_D = classifier().meaning_D
-    grave = Guard("NZ", encoder=lambda texts: np.array([meaning_D / np.linalg.norm(meaning_D) for _ in texts]))
-    assert Guard("NZ").check(Context.of(HINT)) == Verdict()
-    assert grave.check(Context.of(HINT)).level == "crisis"
-
-
-@pytest.mark.parametrize("vectors", [np.zeros((1, 3)), np.full((1, WIDTH), np.nan), None])
-def test_a_broken_encoder_changes_nothing(guard, vectors):
-    def encoder(texts):
-        if vectors is None:
-            raise RuntimeError("the model is dead")
-        return vectors
-
-    broken = Guard("NZ", encoder=encoder)
-    for message in (HINT, "I want to kill myself", "They'd all breathe easier without me around"):
-        assert broken.check(Context.of(message)) == guard.check(Context.of(message))
+    assert again.thresholds == made.thresholds
 
 
 def test_long_and_hostile_messages_are_read_in_bounded_time(guard):
-    for message in ("a " * 200_000, "i want to " * 20_000, "k i l l " * 20_000, "!" * 100_000, "my my my " * 30_000):
+    hostile = ("a " * 200_000, "i want to " * 20_000, "k i l l " * 20_000, "!" * 100_000, "my my my " * 30_000)
+    unbroken = (
+        "a" * 100_000,
+        " " * 100_000,
+        ".,;-" * 25_000,
+        "a1" * 50_000,
+        "a*" * 50_000,
+        "a." * 50_000,
+        "@" * 100_000,
+    )
+    for message in hostile + unbroken:
         started = time.process_time()
         guard.check(Context.of(message))
         assert time.process_time() - started < 2
