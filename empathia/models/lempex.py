@@ -131,7 +131,7 @@ class LEMPEx(EmpatheticModel):
         length_BQ = (words_BQW != 0).sum(-1)
         vectors_BQD = self.output.weight.new_zeros(*length_BQ.shape, self.config.blocks.width)
         rows, places = length_BQ.nonzero(as_tuple=True)
-        for some in length_BQ[rows, places].argsort().chunk(CHUNKS):
+        for some in length_BQ[rows, places].argsort().chunk(CHUNKS) if len(rows) else ():
             row, place = rows[some], places[some]
             words_NW = words_BQW[row, place, : length_BQ[row, place].max()]
             vectors_BQD[row, place] = fusion.vectors(self.embedding(words_NW), words_NW != 0)
