@@ -33,15 +33,15 @@ _WORD = re.compile(r"[\w']+")
 class Weights:
     """Tuned on validation (`python benchmarks/companion.py tune`)."""
 
-    relevance: float = 1.0
-    topic: float = -1.0
+    relevance: float = 0.5
+    topic: float = -0.45
     agreement: float = 1.1
-    plan: float = 0.05
-    mechanisms: float = 0.05
-    fluency: float = 1.0
-    generic: float = -0.15
+    plan: float = 0.02
+    mechanisms: float = 0.1
+    fluency: float = 1.5
+    generic: float = -0.02
     echo: float = -0.25
-    length: float = -0.4
+    length: float = -0.3
     unsafe: float = -100.0
 
 
