@@ -25,10 +25,11 @@ from sacrebleu.metrics.bleu import BLEU
 
 from empathia.commands.inferrers import open_comet, own_comet
 from empathia.core.errors import BadInput
+from empathia.core.taxonomy import RELATION_GROUPS
 from empathia.core.types import Inference
 from empathia.evaluation import board
 from empathia.evaluation.board import Figure
-from empathia.knowledge import GROUPS, Inferrer, Store, store
+from empathia.knowledge import Inferrer, Store, store
 from empathia.knowledge.tails import best
 from empathia.knowledge.tuples import Known, here, missing, tuples
 from empathia.text import sentence_encoder
@@ -69,7 +70,7 @@ def questions(rows: Sequence[Known], heads: int, seed: int = SEED) -> list[Quest
     right: dict[tuple[str, str, str], dict[str, list[str]]] = {}
     for row in rows:
         if not row.learned and not (row.corpus == "atomic" and row.head in learned):
-            for group, relations in GROUPS.items():
+            for group, relations in RELATION_GROUPS.items():
                 if row.relation in relations and CORPORA[group] == row.corpus:
                     own = right.setdefault((row.corpus, row.head, group), {})
                     own.setdefault(row.relation, []).append(row.tail)
@@ -164,7 +165,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         found = answers(inferrer, asked)
         spent = 1000 * (time.process_time() - began) / len(asked)
         vectors = embedded(encoder, [t for tails in found for t in tails] + [t for q in asked for t in q.right])
-        for group in GROUPS:
+        for group in RELATION_GROUPS:
             own = [i for i, question in enumerate(asked) if question.group == group]
             if own:
                 conditions = f"{CORPORA[group]}-heldout|heads:{options.heads}|questions:{len(own)}|seed:{SEED}"

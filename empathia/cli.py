@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "perceive": ("perceive", "Say what a message feels like, why, and what a reply to it does."),
     "know": ("know", "Say what commonly goes with an event: feelings, reasons, wishes, effects."),
     "enrich": ("enrich", "Add to a corpus of dialogues all that perception sees."),
+    "evidence": ("evidence", "Find what is known of a corpus' examples: causes, labels, inferences, exemplars."),
     "results": ("results", "Print the board: every recorded figure beside the published one."),
     "data": ("data", "List, fetch, count and show corpora."),
     "index": ("index", "Build a bank of exemplars from a corpus."),

@@ -82,7 +82,7 @@ def _open(comet: Path | None) -> list[Inferrer]:
 
 
 def _plain(asked: Asked, found: Found) -> dict[str, Any]:
-    from ..knowledge import GROUPS
+    from ..core.taxonomy import RELATION_GROUPS
     from ..knowledge.events import events
 
     row: dict[str, Any] = {} if asked.id is None else {"id": asked.id}
@@ -94,7 +94,7 @@ def _plain(asked: Asked, found: Found) -> dict[str, Any]:
                 for relation in relations
                 if any(t.relation == relation for t in tails)
             }
-            for group, relations in GROUPS.items()
+            for group, relations in RELATION_GROUPS.items()
         }
     return row
 
@@ -104,7 +104,7 @@ def _show(asked: Asked, found: Found, console: Console | None = None) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from ..knowledge import GROUPS
+    from ..core.taxonomy import RELATION_GROUPS
     from ..knowledge.events import events
     from ..knowledge.relations import SAID
 
@@ -117,7 +117,7 @@ def _show(asked: Asked, found: Found, console: Console | None = None) -> None:
         console.print(Text(f"  {event}", style="bold"))
     for name, tails in found.items():
         table = Table(box=None, show_header=False, padding=(0, 1), title=name, title_justify="left", title_style="dim")
-        for group, relations in GROUPS.items():
+        for group, relations in RELATION_GROUPS.items():
             title = group
             for relation in relations:
                 own = [tail for tail in tails if tail.relation == relation]

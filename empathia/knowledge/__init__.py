@@ -9,7 +9,7 @@ published one (`comet`). An utterance becomes events first (`events`); one witho
 """
 
 from .inferrer import Inferrer, evidence, infer
-from .relations import GROUPS, RELATIONS
+from .relations import RELATIONS
 from .store import Store, store
 
-__all__ = ["GROUPS", "RELATIONS", "Inferrer", "Store", "evidence", "infer", "store"]
+__all__ = ["RELATIONS", "Inferrer", "Store", "evidence", "infer", "store"]

@@ -1,21 +1,16 @@
-"""IMAGINE's eleven relations in their four groups (section 3.2.2 of the paper)."""
+"""IMAGINE's eleven relations (`core.taxonomy.RELATION_GROUPS`) as they are asked for and said."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from ..core.errors import BadInput, nearest
+from ..core.taxonomy import RELATION_GROUPS
 
-GROUPS: dict[str, tuple[str, ...]] = {
-    "affect": ("xReact",),
-    "behaviour": ("xIntent", "xNeed", "xWant", "xEffect", "xAttr"),
-    "physical": ("HasProperty", "CapableOf", "Desires"),
-    "events": ("Causes", "xReason"),
-}
-RELATIONS: tuple[str, ...] = tuple(relation for group in GROUPS.values() for relation in group)
+RELATIONS: tuple[str, ...] = tuple(relation for group in RELATION_GROUPS.values() for relation in group)
 
 #: Relations of a thing; all others are relations of an event.
-OF_THINGS = frozenset(GROUPS["physical"])
+OF_THINGS = frozenset(RELATION_GROUPS["physical"])
 
 #: A relation as a person would say it; our own COMET reads and learns it so, too.
 SAID: dict[str, str] = {

@@ -7,7 +7,7 @@ import pytest
 from knowledge_models import tiny_bart
 
 from empathia.cli import main
-from empathia.knowledge import GROUPS
+from empathia.core.taxonomy import RELATION_GROUPS
 
 
 def run(capsys, *words):
@@ -30,7 +30,7 @@ def test_it_shows_groups(tuples_here, words_encoder, capsys):
 def test_it_gives_json(tuples_here, words_encoder, capsys):
     row = json.loads(run(capsys, "I lost my job", "--json", "--most", "1")[1].out)
     assert row["events"] == ["personx loses personx's job"]
-    assert list(row["store"]) == list(GROUPS)
+    assert list(row["store"]) == list(RELATION_GROUPS)
     assert [tail["text"] for tail in row["store"]["affect"]["xReact"]] == ["sad"]
     only = json.loads(run(capsys, "I lost my job", "--json", "--relation", "xWant")[1].out)
     assert only["store"]["affect"] == {}
