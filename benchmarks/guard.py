@@ -17,7 +17,7 @@ import random
 import statistics
 import time
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from empathia.core.errors import MissingFile
@@ -26,7 +26,7 @@ from empathia.corpora.registry import corpus
 from empathia.evaluation import board
 from empathia.evaluation.board import Figure
 from empathia.guard import Guard, no_reader
-from empathia.guard.reader import shipped_reader
+from empathia.guard.reader import Reader, shipped_reader
 
 Measured = tuple[str, float, str, str]  # name, value, unit, signature
 
@@ -134,7 +134,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--alone", action="store_true", help="rules and classifier only: quick")
     parser.add_argument("--also", type=Path, action="append", default=[], help="one more file of sentences")
     options = parser.parse_args(argv)
-    readers = {"_alone": no_reader} if options.alone else {"": shipped_reader, "_alone": no_reader}
+    readers: dict[str, Callable[[], Reader | None]] = (
+        {"_alone": no_reader} if options.alone else {"": shipped_reader, "_alone": no_reader}
+    )
     command, commit = board.running_command(), board.commit_of()
     figures = []
     for suffix, reader in readers.items():

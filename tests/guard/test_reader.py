@@ -146,3 +146,15 @@ def test_noise_is_the_same_again_and_keeps_the_words():
     first, again = (typed(text, random.Random(4)) for _ in range(2))
     assert first == again
     assert all(text in amid(text, ["we ate soup", "it rained"], random.Random(n)) for n in range(20))
+
+
+def test_an_epoch_holds_every_sentence_and_its_part_of_the_talk():
+    from empathia.guard.train_reader import Lesson, Settings, epoch_of
+
+    own = [Lesson("i have given my records to a friend", 1), Lesson("we sold the old car today", 0)]
+    talk = [Lesson(f"turn number {n}", 0) for n in range(6)]
+    settings = Settings(epochs=3, amid=1.0, typed=0.0)
+    made = [epoch_of(own, talk, epoch, settings) for epoch in range(3)]
+    assert made == [epoch_of(own, talk, epoch, settings) for epoch in range(3)]
+    assert all(own[0].text in rows[0].text and rows[0].kind == 1 for rows in made)
+    assert sorted(row.text for rows in made for row in rows[2:]) == sorted(row.text for row in talk)
