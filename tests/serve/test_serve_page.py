@@ -1,12 +1,8 @@
-"""The page in a real Chromium, on the real server, with a scripted listener.
-
-With PAGE_SCREENSHOTS set to a folder, the page is photographed into it.
-"""
+"""The page in a real Chromium, on the real server, with a scripted listener."""
 
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import threading
 import time
@@ -97,14 +93,6 @@ def seen(page: Any, condition: str, arg: Any = None) -> None:
     while not page.evaluate(condition, arg):
         assert time.monotonic() < deadline, condition
         page.wait_for_timeout(20)
-
-
-def picture(page: Any, name: str) -> None:
-    folder = os.environ.get("PAGE_SCREENSHOTS")
-    if folder:
-        page.mouse.move(1, 1)
-        page.wait_for_timeout(300)
-        page.screenshot(path=str(Path(folder) / f"{name}.png"))
 
 
 def ready(page: Any) -> None:
@@ -274,7 +262,6 @@ def test_why_shows_all_there_is_for_the_reply_chosen(companion, open_house, visi
     panel.get_by_text("What it weighed").click()
     panel.get_by_text("How long it took").click()
     panel.evaluate("panel => panel.scrollTop = 0")
-    picture(page, "why-light")
 
     page.locator(".listener .bubble").first.click()
     assert panel.locator("[data-part=feeling] .bar").first.inner_text().split()[0] == "lonely"
@@ -362,7 +349,6 @@ def test_two_models_are_compared_and_the_votes_reach_the_study(companion, mime, 
         assert listener.contexts[-1].turns[1].text == STORIES["sister"].answers[1], (
             "both go on with the preferred reply"
         )
-    picture(page, "compare")
     page.get_by_role("button", name="About the same").click()
     page.get_by_text("You found companion and mime the same.").wait_for()
 
@@ -426,7 +412,6 @@ def test_the_guards_text_is_shown_apart_once_and_with_its_lines(companion, mime,
     assert guarded.locator(".words").first.evaluate("p => getComputedStyle(p).whiteSpace").startswith("pre-wrap")
     assert guarded.bounding_box()["height"] > 200
     assert page.get_by_role("button", name="Retry").is_hidden()
-    picture(page, "guard")
     page.get_by_role("button", name="Why this reply").click()
     assert "fixed text of the crisis guard" in page.get_by_role("complementary").inner_text()
     page.get_by_role("button", name="Close").click()
@@ -657,13 +642,11 @@ def test_the_phone_has_everything_and_no_sideways_scrolling(companion, mime, ope
     fits()
     page.get_by_role("button", name="Edit my last message").click()
     tell(page, "It was good.")
-    picture(page, "phone")
     page.get_by_role("button", name="Why this reply").nth(1).tap()
     fits()
     assert page.evaluate("document.activeElement.id") == "why-title"
     box = page.get_by_role("complementary").bounding_box()
     assert box["width"] == 360 and box["y"] > 100, "a drawer from below"
-    picture(page, "phone-why")
     page.get_by_text("What it weighed").tap()
     fits()
     page.get_by_role("button", name="Close").tap()
@@ -697,7 +680,6 @@ def test_light_and_dark_follow_the_system_until_the_button(companion, open_house
     tell(night, LONELY)
     tell(night, BETTER)
     night.get_by_role("button", name="Why this reply").last.click()
-    picture(night, "why-dark")
     companion.gate.clear()
     begin(night, "hello")
     assert night.locator(".dots i").first.evaluate("dot => getComputedStyle(dot).animationName") == "none"
