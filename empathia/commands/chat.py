@@ -100,10 +100,9 @@ def chat(name: str | None, decoder: str | None, stochastic: bool | None, country
                 console.print(Text.assemble(("empathia", "bold cyan"), " › ", verdict.answer))
                 continue
             chance = seed if seed is not None else len(turns)
+            drawn = True if stochastic is None and seed is not None else stochastic  # who names a seed wants draws
             try:
-                last = responder.reply(
-                    asked, Wish(wished["emotion"], wished["intent"], stochastic=stochastic, seed=chance)
-                )
+                last = responder.reply(asked, Wish(wished["emotion"], wished["intent"], stochastic=drawn, seed=chance))
             except EmpathiaError as problem:
                 console.print(Text(str(problem), style="dim"))
                 continue
