@@ -25,6 +25,7 @@ from ..core.types import Context
 from .classifier import classifier
 from .helplines import Country, country_of
 from .normalise import plain
+from .prose import is_prose
 from .reader import Reader, Reading, log, no_reader, shipped_reader
 from .rules import rules
 from .types import Category, Sign, Verdict
@@ -69,7 +70,7 @@ class Guard:
         """What danger one message speaks of, by itself; an alert guard takes hints more seriously."""
         text = plain(message)
         sign = self._rules.sign(text)
-        if sign is not None or (alert and _DENIAL.search(text)):
+        if sign is not None or (alert and _DENIAL.search(text)) or not is_prose(message, text):
             return sign
         left = self._rules.unsettled(text)
         guess, reading = self._classifier.guess(left), self._reading(left)

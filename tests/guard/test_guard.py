@@ -182,3 +182,19 @@ def test_long_and_hostile_messages_are_read_in_bounded_time(guard):
         guard.check(Context.of(message))
         assert time.process_time() - started < 2
     assert guard.check(Context.of("blah " * 50_000 + "I want to kill myself")).level == "crisis"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "<script>document.title='mine'</script><img src=x onerror=\"document.title='mine'\"><b>bold</b>",
+        "def main(): print('hello world') return 0",
+        "https://example.org/a/b?c=d&e=f please look",
+        "SELECT * FROM users WHERE id = 3;",
+        "Ich habe heute meinen Schlüssel verloren und bin sehr müde",
+        "Traceback (most recent call last): File x line 3 in main",
+    ],
+)
+def test_code_addresses_and_other_languages_are_read_by_the_rules_alone(message):
+    assert Guard("US").read(message) is None
+    assert Guard("US").read(f"{message} I want to kill myself").explicit

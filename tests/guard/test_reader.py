@@ -83,7 +83,7 @@ def test_files_that_are_missing_or_broken_are_one_warning(tmp_path, monkeypatch,
         with caplog.at_level(logging.WARNING):
             for message in ("I want to kill myself", "They'd all breathe easier without me around"):
                 assert Guard("NZ").check(Context.of(message)).level == "crisis"
-            assert Guard("NZ").check(Context.of("nice weather today")) == Verdict()
+            assert Guard("NZ").check(Context.of("the weather is so nice today")) == Verdict()
         assert len(caplog.records) == 1 and "rules" in caplog.text
     finally:
         shipped_reader.cache_clear()
