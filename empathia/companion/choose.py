@@ -3,6 +3,7 @@
 relevance    cosine of where the context's replies lie and the reply, by the bi-encoder
 topic        cosine of the last message and the reply: saying the same again is not answering (negative weight)
 agreement    mean cosine with the other candidates: what most of them say is the safer thing (minimum Bayes risk)
+tone         sympathy for what is good, or cheer for what is bad, by perception (negative weight; MIME's polarity)
 plan         probability of the planned label in the reply, by perception
 mechanisms   share of planned mechanisms that the reply shows as planned
 fluency      the language model's own mean log-probability per token, / 4
@@ -36,6 +37,7 @@ class Weights:
     relevance: float = 0.5
     topic: float = -0.45
     agreement: float = 1.1
+    tone: float = -0.4
     plan: float = 0.02
     mechanisms: float = 0.1
     fluency: float = 1.5
@@ -60,6 +62,7 @@ class Judges:
 
     meaning: Callable[[Context, Sequence[str]], Meaning] | None = None
     labels: Callable[[Sequence[str]], Sequence[Mapping[str, float]]] | None = None
+    cheer: Callable[[str], float] | None = None  # from −1, gloomy, to 1
     mechanisms: Callable[[Context, Sequence[str]], Sequence[Mapping[str, int]]] | None = None
     generic: Callable[[str], float] | None = None
     unsafe: Callable[[str], bool] | None = None
@@ -72,8 +75,9 @@ def ranked(
     plan: Plan,
     judges: Judges,
     weights: Weights,
+    good: float | None = None,
 ) -> list[Candidate]:
-    """Candidates with their scores, best first; equal texts are one."""
+    """Candidates with their scores, best first; equal texts are one. `good`: how likely what was told is good news."""
     places = {text.casefold(): i for i, text in reversed(list(enumerate(texts))) if text.strip()}
     kept = sorted(places.values())
     replies = [texts[i] for i in kept]
@@ -90,8 +94,11 @@ def ranked(
         put("relevance", meaning.replies_ND @ meaning.answer_D)
         put("topic", meaning.replies_ND @ meaning.last_D)
         put("agreement", agreement(meaning.replies_ND))
-    if judges.labels and plan.label:
-        put("plan", [found.get(plan.label, 0.0) for found in judges.labels(replies)])
+    labels = judges.labels(replies) if judges.labels and (plan.label or good is not None) else None
+    if labels and plan.label:
+        put("plan", [found.get(plan.label, 0.0) for found in labels])
+    if labels and judges.cheer and good is not None:
+        put("tone", [off_tone(found, judges.cheer(reply), good) for found, reply in zip(labels, replies, strict=True)])
     if judges.mechanisms and plan.mechanisms:
         wanted = plan.mechanisms.items()
         shown = judges.mechanisms(context, replies)
@@ -117,6 +124,12 @@ def agreement(replies_ND: np.ndarray) -> np.ndarray:
     """Of each unit vector with the others, mean; 0 for one that is alone."""
     others = max(1, len(replies_ND) - 1)
     return np.asarray((replies_ND @ replies_ND.sum(0) - (replies_ND**2).sum(1)) / others)
+
+
+def off_tone(labels: Mapping[str, float], cheer: float, good: float) -> float:
+    """Sympathy as far as the news is good, cheer as far as it is bad; half-way news forgives half of either."""
+    sympathy = sum(labels.get(label, 0.0) for label in ("sympathizing", "consoling"))
+    return sympathy * good + max(0.0, cheer) * (1 - good)
 
 
 def echo(reply: str, context: Context) -> float:

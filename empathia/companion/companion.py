@@ -35,7 +35,7 @@ class Settings:
     candidates: int = 4
     exemplars: int = 2
     feelings: int = 1  # emotions named to the model
-    sure: float = 0.25  # and how likely one must be to be named
+    sure: float = 0.5  # and how likely one must be to be named: a wrong feeling is worse than none
     perceive: bool = True
     causes: bool = True
     recall: bool = True
@@ -93,7 +93,7 @@ class Companion:
         clock.lap("generate")
         if stop is not None and stop.is_set():
             return
-        candidates = self.choose(context, found, chosen_plan)
+        candidates = self.choose(context, found, chosen_plan, evidence.polarity)
         clock.lap("choose")
         text = candidates[0].text if candidates else SILENT
         yield text
@@ -134,10 +134,12 @@ class Companion:
             mechanisms=plan.mechanisms,
         )
 
-    def choose(self, context: Context, found: Sequence[Generated], plan: Plan) -> list[Candidate]:
+    def choose(
+        self, context: Context, found: Sequence[Generated], plan: Plan, good: float | None = None
+    ) -> list[Candidate]:
         texts = [tidy(one.text) for one in found]
         fluency = [None if g.log_probability is None else g.log_probability / max(1, g.tokens) for g in found]
-        return ranked(context, texts, fluency, plan, self._judges, self.settings.weights)
+        return ranked(context, texts, fluency, plan, self._judges, self.settings.weights, good)
 
     # Parts ---------------------------------------------------------------------------------------------------
 
@@ -163,10 +165,13 @@ class Companion:
 
     @cached_property
     def _judges(self) -> Judges:
+        from ..perception.sentiment import sentiment
+
         perception = self._perception
         return Judges(
             meaning=self._meaning if self._recall else None,
             labels=perception.utterances if perception else None,
+            cheer=sentiment if perception else None,
             mechanisms=self._mechanisms_of if perception else None,
             generic=Common.load(places.shipped() / "companion"),
             unsafe=self._unsafe,

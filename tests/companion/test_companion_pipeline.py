@@ -114,6 +114,18 @@ def test_what_most_candidates_say_counts_and_saying_the_message_again_does_not()
     assert agreement(np.array([[1.0, 0.0]])).tolist() == [0.0]
 
 
+def test_sympathy_for_good_news_and_cheer_for_bad_news_count_against_a_candidate():
+    judges = Judges(
+        labels=lambda texts: [{"sympathizing": 0.9 * ("sorry" in text)} for text in texts],
+        cheer=lambda text: 0.8 * ("great" in text),
+    )
+    sorry, glad = "I am so sorry to hear that of you.", "That is so great to hear from you."
+    for good, first in ((0.95, glad), (0.05, sorry)):
+        found = ranked(JOB, [sorry, glad], [-1.0, -1.0], Plan(), judges, Weights(), good)
+        assert found[0].text == first and "tone" in found[0].scores
+    assert "tone" not in ranked(JOB, [sorry], [-1.0], Plan(), judges, Weights())[0].scores
+
+
 def test_half_of_the_candidates_follow_a_guess_and_all_follow_a_wish():
     guessed, asked = Plan("questioning", {"exploration": 2}), Plan("consoling", asked=True)
     assert ways(guessed, 4) == [(guessed, 2), (Plan(), 2)] and ways(guessed, 5) == [(guessed, 3), (Plan(), 2)]
