@@ -51,12 +51,13 @@ def train(
         if stop_at:
             raise BadInput("--stop-at does not fit this recipe", "stop it at any time; the same command goes on")
         say = partial(click.echo, err=True)
+        room = import_module(f"..{other}.recipe", __package__)
         if "comet" in values and "base" not in values:
             from ..companion.weights import base
 
+            config.build(room.Recipe, {**values, "base": ""})  # a mistake is told before anything is fetched
             values["base"] = str(base(say))
-        follow = import_module(f"..{other}.recipe", __package__).follow
-        click.echo(follow(values, name, fresh, threads or torch.get_num_threads(), say))
+        click.echo(room.follow(values, name, fresh, threads or torch.get_num_threads(), say))
         return
 
     from ..training.recipe import Recipe

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from .. import models
-from ..core.errors import BadConfig
+from ..core.errors import BadConfig, EmpathiaError
 from ..core.files import atomic, existing
 from ..models.base import EmpatheticModel
 from ..text.vocabulary import Vocabulary
@@ -65,13 +65,21 @@ def _line(row: dict[str, float | None]) -> str:
     return f"- update {row['update']}: validation perplexity {row['perplexity']:.2f}{accuracy}"
 
 
+def _same(config: Path, recipe: Recipe) -> bool:
+    """As recipes, not as bytes: an option that is new since then, at its default, changes nothing."""
+    try:
+        return Recipe.load(config) == recipe
+    except EmpathiaError:
+        return False
+
+
 def _claim(folder: Path, recipe: Recipe, fresh: bool) -> None:
     """Make the folder this recipe's; a folder that another recipe made is not overwritten."""
     config = folder / CONFIG
     if fresh:
         for name in (CHECKPOINT, WEIGHTS, VOCABULARY, CONFIG, LOG):
             (folder / name).unlink(missing_ok=True)
-    if config.exists() and Recipe.load(config) != recipe:
+    if config.exists() and not _same(config, recipe):
         raise BadConfig(
             f"{folder} was made by another recipe",
             "choose another --name, or start over with --fresh",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from empathia.commands.evidence import evidence
+from empathia.cli import cli
 from empathia.commands.finders import Finder, cause_text
 from empathia.core.errors import BadInput, MissingFile
 from empathia.core.types import Context, Evidence, Inference
@@ -39,10 +39,10 @@ def test_what_is_known_is_not_looked_for_and_what_is_missing_is_said_once(tmp_pa
 def test_causes_of_a_split_are_written_for_recipes_to_read(tmp_path, monkeypatch):
     monkeypatch.setenv("EMPATHIA_HOME", str(tmp_path))
     monkeypatch.setenv("EMPATHIA_DATA", str(Path(__file__).parents[1] / "data"))
-    told = CliRunner().invoke(evidence, ["causes", "--split", "test", "--limit", "3"], catch_exceptions=False)
+    told = CliRunner().invoke(cli, ["evidence", "causes", "--split", "test", "--limit", "3"], catch_exceptions=False)
     path = tmp_path / "evidence" / "empathetic-dialogues-test.causes.jsonl"
     assert told.exit_code == 0 and str(path) in told.output
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     assert len(rows) == 3 and all("#" in row["id"] and isinstance(row["causes"], list) for row in rows)
-    again = CliRunner().invoke(evidence, ["causes", "--split", "test", "--limit", "3"], catch_exceptions=False)
+    again = CliRunner().invoke(cli, ["evidence", "causes", "--split", "test", "--limit", "3"], catch_exceptions=False)
     assert "3 of 3" in again.output

@@ -26,7 +26,7 @@ def recipe(trained_home: Path) -> Path:
         ("trian.lr=1", "unknown key 'trian'; did you mean 'train'?"),
         ("model.blocks.widht=8", "unknown key 'model.blocks.widht'; did you mean 'width'?"),
         ("model.name=mimee", "no model 'mimee'; did you mean 'mime'?"),
-        ("model.name=5", "no model '5'; known: mime, moel"),
+        ("model.name=5", "no model '5'; known: imagine, lempex"),
         ("model=3", "'model' must be a table"),
         ("train=3", "'train' must be a table"),
         ("train.lr=fast", "'train.lr' must be a number, not 'fast'"),
@@ -59,7 +59,7 @@ def test_a_wrong_key_or_value_is_named(recipe, override, told):
     [
         (b"[model\n", 4, "broken.toml: not TOML"),
         (b"\xff\xfe", 4, "broken.toml: not UTF-8 at byte 0"),
-        (b"", 2, "missing key 'model.name'; known: mime, moel"),
+        (b"", 2, "missing key 'model.name'; known: imagine, lempex"),
         (b'model = "mime"', 2, "'model' must be a table"),
         (b"extends = 5", 4, "broken.toml: 'extends' must be a string"),
         (b'extends = "broken.toml"', 4, "broken.toml: extends itself"),
