@@ -97,10 +97,10 @@ def main() -> None:
         counted(read_json(args.marks), read_json(args.key), args.record)
         return
     known = list(situations())
-    companion = companion_of(None, announce)
-    assert isinstance(companion, Companion)
     answered: dict[str, list[Reply]] = {}
     for name, settings in (("bare", BARE), ("companion", Settings())):
+        companion = companion_of(None, announce)  # a new one: parts are opened once, as the settings say
+        assert isinstance(companion, Companion)
         companion.settings = settings
         with counting(name, len(known)) as advance:
             answered[name] = [reply for one in known for reply in [companion.reply(one.context)] if not advance(1)]

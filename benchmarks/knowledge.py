@@ -24,7 +24,7 @@ import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 
 from empathia.commands.inferrers import open_comet, own_comet
-from empathia.core.errors import BadInput
+from empathia.core.errors import BadInput, EmpathiaError
 from empathia.core.taxonomy import RELATION_GROUPS
 from empathia.core.types import Inference
 from empathia.evaluation import board
@@ -182,4 +182,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except EmpathiaError as problem:
+        raise SystemExit(str(problem)) from problem
