@@ -1,7 +1,7 @@
 """The companion's replies to our own situations, every one, and how often three known faults are in them.
 
     python benchmarks/companion_sheet.py [--out docs/companion-samples.md] [--replies FILE.jsonl] [--record]
-    python benchmarks/companion_sheet.py --marks MARKS.json --key KEY.json [--record]
+    python benchmarks/companion_sheet.py --marks MARKS.json --key KEY.json [--pairs PAIRS.json] [--record]
 
 128 situations written for the project and never trained on, four per emotion. The same adapter answers twice: bare
 (one reply, no evidence, no choice: what the pilot was) and as the default does. Three faults that readers of the pilot
@@ -13,7 +13,7 @@ asked      a question made of words that the speaker has just used
 
 The rules see words only. `--replies` keeps both replies of each situation, in random order under neutral names, with a
 key beside it (`FILE.key.json`); a reader who does not see the key may mark faults in it (`{"3-A": ["sympathy"], …}`),
-and `--marks` counts those.
+and `--marks` counts those; `--pairs` counts which of the two was found better (`{"3": "A", "4": "tie", …}`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import json
 import random
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -91,10 +92,14 @@ def main() -> None:
     parser.add_argument("--replies", type=Path)
     parser.add_argument("--marks", type=Path)
     parser.add_argument("--key", type=Path)
+    parser.add_argument("--pairs", type=Path)
     parser.add_argument("--record", action="store_true")
     args = parser.parse_args()
     if args.marks:
-        counted(read_json(args.marks), read_json(args.key), args.record)
+        key = read_json(args.key)
+        counted(read_json(args.marks), key, args.record)
+        if args.pairs:
+            preferred(read_json(args.pairs), key, args.record)
         return
     known = list(situations())
     answered: dict[str, list[Reply]] = {}
@@ -163,6 +168,14 @@ def counted(marks: Mapping[str, Sequence[str]], key: Mapping[str, str], record: 
     for system in systems:
         mine = [marks.get(place, ()) for place, whose in key.items() if whose == system]
         tell(system, "reader", {f: sum(f in m for m in mine) for f in FAULTS}, len(mine), record)
+
+
+def preferred(pairs: Mapping[str, str], key: Mapping[str, str], record: bool) -> None:
+    better = Counter(key.get(f"{place}-{letter}", "neither") for place, letter in pairs.items())
+    print(", ".join(f"{system} better {n}" for system, n in better.most_common()))
+    if record:
+        for system, n in better.items():
+            board.record("companion", f"{system}/preferred", n, "pairs", f"situations:{len(pairs)}|judge:reader")
 
 
 if __name__ == "__main__":
