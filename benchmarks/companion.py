@@ -32,6 +32,7 @@ from empathia.commands.responders import companion_of, responder_of
 from empathia.companion import Companion, Settings
 from empathia.companion.choose import Weights
 from empathia.companion.engines.contract import Sampling
+from empathia.companion.plan import plan
 from empathia.core.errors import BadInput
 from empathia.core.files import read_jsonl
 from empathia.core.replies import SystemReply, read_replies
@@ -266,21 +267,15 @@ def latency(args: argparse.Namespace) -> None:
                 ]
     plain = []
     for example in examples:
-        asked = companion._prompt(
-            example.context, companion.notes(example.context, companion.perceive(example.context), companion_plan())
-        )
+        evidence = companion.recall(example.context, companion.perceive(example.context))
+        steady = plan(evidence, Wish(seed=1), random.Random(1))
+        asked = companion._prompt(example.context, companion.notes(example.context, evidence, steady))
         began = time.perf_counter()
         companion.engine.candidates(asked, 4, Sampling(seed=1))
         plain.append(time.perf_counter() - began)
     print(f"plain llama.cpp, 4 candidates, same prompts: p50 {1000 * statistics.median(plain):.0f} ms")
     if args.record:
         board.record_all(TOPIC, figures)
-
-
-def companion_plan() -> Any:
-    from empathia.companion.plan import Plan
-
-    return Plan()
 
 
 class _one_core_busy:

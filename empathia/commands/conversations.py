@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 import click
 
 from ..core.errors import BadFile, BadInput
+from ..core.files import json_line
 from ..core.types import Context, Turn
 
 _LINE = 'a line is "text", {"messages": ["text", …]} or {"turns": [{"speaker": "speaker", "text": "…"}, …]}'
@@ -69,12 +69,7 @@ def _line(name: str, number: int, raw: bytes, reply: str | None) -> Asked:
     """A message, or a conversation, from one line of JSON."""
     from ..perception.enriched import is_blank
 
-    try:
-        value = json.loads(raw.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise BadFile(name, "not UTF-8", line=number, column=error.start + 1) from error
-    except json.JSONDecodeError as error:
-        raise BadFile(name, f"not JSON: {error.msg}", line=number, column=error.colno) from error
+    value = json_line(name, number, raw)
     row = {"messages": [value]} if isinstance(value, str) else value
     context = _conversation(row) if isinstance(row, dict) else None
     if context is None:

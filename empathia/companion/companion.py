@@ -199,11 +199,10 @@ class Companion:
         last line only, so the engine reads the conversation once. A model that is not ours, and maybe far away, is
         asked once for all."""
         ways_to_answer = ways(plan, n) if self.engine.tuned else [(plan, n)]
+        steady, varied = (self._sampling(wish, seed, steady=is_steady) for is_steady in (True, False))
         found: list[Generated] = []
         for way, count in ways_to_answer:
             asked = self._prompt(context, self.notes(context, evidence, way))
-            steady = self._sampling(wish, seed, steady=True)
-            varied = self._sampling(wish, seed, steady=False)
             both = [(steady, 1), (varied, count - 1)] if self.engine.tuned and steady != varied else [(varied, count)]
             for sampling, many in both:
                 drawn = self.engine.candidates(asked, many, sampling, stop) if many else []

@@ -69,18 +69,23 @@ def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
     return count
 
 
+def json_line(name: Path | str, number: int, raw: bytes) -> Any:
+    """The value on one line of `name`; what is no JSON is told with its place."""
+    try:
+        return json.loads(raw.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise BadFile(name, "not UTF-8", line=number, column=error.start + 1) from error
+    except json.JSONDecodeError as error:
+        raise BadFile(name, f"not JSON: {error.msg}", line=number, column=error.colno) from error
+
+
 def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Line number and object of each non-empty line; anything but a JSON object is named and refused."""
     with existing(path).open("rb") as lines:
         for number, raw in enumerate(lines, 1):
             if not raw.strip():
                 continue
-            try:
-                row = json.loads(raw.decode("utf-8"))
-            except UnicodeDecodeError as error:
-                raise BadFile(path, "not UTF-8", line=number, column=error.start + 1) from error
-            except json.JSONDecodeError as error:
-                raise BadFile(path, f"not JSON: {error.msg}", line=number, column=error.colno) from error
+            row = json_line(path, number, raw)
             if not isinstance(row, dict):
                 raise BadFile(path, "expected a JSON object on each line", line=number)
             yield number, row

@@ -27,6 +27,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from ..core.errors import BadConfig
 from ..core.files import atomic
+from ..nn.adam import restore, state_tensors
 
 CHECKPOINT = "checkpoint.safetensors"
 #: Sequences of which neighbours by length share a batch.
@@ -147,12 +148,7 @@ class LoraTrainer:
         with atomic(self.folder / "adapter_config.json") as file:
             plain = {k: sorted(v) if isinstance(v, set) else v for k, v in config.items()}
             json.dump(plain | {"base_model_name_or_path": "SmolLM2-135M-Instruct"}, file, indent=1, default=str)
-        state = {
-            f"adam.{i}.{n}": torch.as_tensor(v)
-            for i, s in self.optimizer.state_dict()["state"].items()
-            for n, v in s.items()
-        }
-        state |= {f"now.{n}": p for n, p in named.items()}
+        state = state_tensors(self.optimizer) | {f"now.{n}": p for n, p in named.items()}
         with atomic(self.folder / CHECKPOINT, "wb") as file:
             facts = {"step": str(self.step), "settings": json.dumps(asdict(self.settings))}
             file.write(serialised({n: v.contiguous() for n, v in state.items()}, facts))
@@ -165,13 +161,7 @@ class LoraTrainer:
             self.step = int(file.metadata()["step"])
         tensors = load_file(path)
         self.model.load_state_dict({n[4:]: v for n, v in tensors.items() if n.startswith("now.")}, strict=False)
-        saved = self.optimizer.state_dict()
-        saved["state"] = {}
-        for name, value in tensors.items():
-            if name.startswith("adam."):
-                _, i, field = name.split(".", 2)
-                saved["state"].setdefault(int(i), {})[field] = value
-        self.optimizer.load_state_dict(saved)
+        restore(self.optimizer, tensors)
         self.say(f"going on from step {self.step}")
 
 

@@ -16,6 +16,7 @@ from safetensors.torch import save as serialised
 from torch import Tensor, nn
 
 from ...core.files import atomic
+from ...nn.adam import restore, state_tensors
 from .network import Encoder, heads_of
 from .rows import Batch, Row, batches
 
@@ -149,8 +150,7 @@ class _State:
     def save(self) -> None:
         tensors = {f"now.{n}": v for n, v in self.network.own().items()}
         tensors |= {f"average.{n}": v for n, v in self.average.items()}
-        for i, state in self.optimizer.state_dict()["state"].items():
-            tensors |= {f"adam.{i}.{n}": torch.as_tensor(v) for n, v in state.items()}
+        tensors |= state_tensors(self.optimizer)
         progress = {"epoch": self.epoch, "batch": self.batch, "steps": self.steps, "best": self.best}
         tensors["random"] = torch.get_rng_state()
         _write(self.folder / "checkpoint.safetensors", tensors, {n: str(v) for n, v in progress.items()})
@@ -165,13 +165,7 @@ class _State:
         tensors = load_file(path)
         self.network.load_state_dict({n[4:]: v for n, v in tensors.items() if n.startswith("now.")}, strict=False)
         self.average = {n[8:]: v for n, v in tensors.items() if n.startswith("average.")}
-        saved = self.optimizer.state_dict()
-        saved["state"] = {}
-        for name, value in tensors.items():
-            if name.startswith("adam."):
-                _, i, field = name.split(".", 2)
-                saved["state"].setdefault(int(i), {})[field] = value
-        self.optimizer.load_state_dict(saved)
+        restore(self.optimizer, tensors)
         torch.set_rng_state(tensors["random"])
         self.epoch, self.batch, self.steps = (int(progress[n]) for n in ("epoch", "batch", "steps"))
         self.best = float(progress["best"])
