@@ -57,6 +57,7 @@ def main() -> None:
     ask.add_argument("--out", type=Path, required=True)
     ask.add_argument("--limit", type=int, help="a random sample of so many contexts, the same for every system")
     ask.add_argument("--without", action="append", choices=PARTS, default=[])
+    ask.add_argument("--know", action="store_true", help="with commonsense inferences among the notes")
     ask.add_argument("--model", help="base (the un-tuned language model), retrieval, or what `empathia reply` takes")
     ask.add_argument("--candidates", type=int)
     ask.add_argument("--temperature", type=float)
@@ -88,6 +89,7 @@ def replies(args: argparse.Namespace) -> None:
     conversations = {name: i for i, name in enumerate(dict.fromkeys(e.id.split("#")[0] for e in examples))}
     examples = [e for e in examples if conversations[e.id.split("#")[0]] % parts == part]
     system = "-".join(["companion" if args.model is None else args.model, *(f"no-{part}" for part in args.without)])
+    system += "-know" if args.know else ""
     responder = _responder(args)
     beside = args.out.with_suffix(".candidates.jsonl")
     done = {row["id"] for _, row in read_jsonl(args.out)} if args.out.exists() else set()
@@ -126,7 +128,7 @@ def _responder(args: argparse.Namespace) -> Responder:
     if args.model == "retrieval":
         return responder_of("retrieval")
     left_out: dict[str, Any] = dict.fromkeys(args.without, False)
-    settings = replace(Settings(), **left_out)
+    settings = replace(Settings(), know=args.know, **left_out)
     if args.model == "base":
         from empathia.companion import weights
 

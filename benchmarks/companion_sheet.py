@@ -31,6 +31,7 @@ from pathlib import Path
 from empathia.commands.progress import announce, counting
 from empathia.commands.responders import companion_of
 from empathia.companion import Companion, Settings
+from empathia.companion.choose import asked_again
 from empathia.core.errors import EmpathiaError
 from empathia.core.files import read_json, write_json
 from empathia.core.types import Context, Reply
@@ -40,7 +41,6 @@ SITUATIONS = Path(__file__).parent / "situations"
 BARE = replace(Settings(), perceive=False, recall=False, plan=False, choose=False)
 FAULTS = ("sympathy", "clash", "asked", "misread")
 
-_SENTENCE = re.compile(r"[^.!?]+[.!?]*")
 _SORRY = re.compile(
     r"\b(?:sorry (?:to hear|for your|about|that|you)|(?:that|it) (?:is|'s|must be|sounds) (?:so |really |very |too )?"
     r"(?:awful|terrible|horrible|sad|bad|rough|unfortunate|tough|heartbreaking)|that(?: really)? sucks|oh no)\b"
@@ -50,10 +50,6 @@ _GLAD = re.compile(
     r"(?:so |really |very |pretty )?(?:great|awesome|wonderful|amazing|nice|good|fantastic|cool|exciting)"
     r"|good for you)\b"
 )
-_WORD = re.compile(r"[a-z]{4,}")
-_EMPTY = """about after again been being cant could does doing dont ever feel from going good have hear here into just
-know like long made make more much must never really should some something sounds sure tell that thats their them then
-there they thing think this those time very want well were what when where which will with would your youre"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +74,8 @@ def faults(situation: Situation, reply: str) -> set[str]:
         found.add("sympathy")
     if _SORRY.search(low) and _GLAD.search(low):
         found.add("clash")
-    told = set(_WORD.findall(" ".join(t.text.lower() for t in situation.context.turns if t.speaker == "speaker")))
-    for sentence in _SENTENCE.findall(low):
-        words = set(_WORD.findall(sentence)) - set(_EMPTY.split())
-        if sentence.endswith("?") and words and len(words & told) / len(words) >= 0.6:
-            found.add("asked")
+    if asked_again(reply, situation.context) >= 0.6:
+        found.add("asked")
     return found
 
 

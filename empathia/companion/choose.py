@@ -9,6 +9,7 @@ mechanisms   share of planned mechanisms that the reply shows as planned
 fluency      the language model's own mean log-probability per token, / 4
 generic      how common its sentences are in training (negative weight)
 echo         share of its word pairs that the user, or an earlier reply, just said (negative weight)
+asked        a question mostly of words that the speaker has just used: asking for what was told (negative weight)
 length       how far it falls short of, or exceeds, a natural length (negative weight)
 unsafe       1 if it must not be said (it then is never chosen)
 """
@@ -28,6 +29,15 @@ from .plan import Plan
 #: words of a natural reply
 SHORT, LONG = 12, 32
 _WORD = re.compile(r"[\w']+")
+_SENTENCE = re.compile(r"[^.!?]+[.!?]*")
+_LONG_WORD = re.compile(r"[a-z]{4,}")
+#: long words that a question may hold without asking for anything
+_EMPTY = re.compile(
+    r"about|after|again|been|being|cant|could|does|doing|dont|ever|feel|from|going|good|have|hear|"
+    r"here|into|just|know|like|long|made|make|more|much|must|never|really|should|some|something|"
+    r"sounds|sure|tell|that|thats|their|them|then|there|they|thing|think|this|those|time|very|want|"
+    r"well|were|what|when|where|which|will|with|would|your|youre"
+)
 
 
 @dataclass(frozen=True)
@@ -43,6 +53,7 @@ class Weights:
     fluency: float = 1.5
     generic: float = -0.02
     echo: float = -0.25
+    asked: float = -0.2
     length: float = -0.3
     unsafe: float = -100.0
 
@@ -108,6 +119,7 @@ def ranked(
     if judges.generic:
         put("generic", [judges.generic(reply) / 10 for reply in replies])
     put("echo", [echo(reply, context) for reply in replies])
+    put("asked", [max(0.0, 2 * asked_again(reply, context) - 1) for reply in replies])
     put("length", [off_length(reply) for reply in replies])
     if judges.unsafe:
         put("unsafe", [judges.unsafe(reply) for reply in replies])
@@ -137,6 +149,15 @@ def echo(reply: str, context: Context) -> float:
     own = _pairs(reply)
     said = set().union(*(_pairs(turn.text) for turn in context.turns[-3:]))
     return len(own & said) / len(own) if own else 0.0
+
+
+def asked_again(reply: str, context: Context) -> float:
+    """Of the question whose words the speaker has used most: the share that were."""
+    said = " ".join(turn.text.lower() for turn in context.turns if turn.speaker == "speaker")
+    told = set(_LONG_WORD.findall(said))
+    questions = [s for s in _SENTENCE.findall(reply.lower()) if s.endswith("?")]
+    words = [{w for w in _LONG_WORD.findall(question) if not _EMPTY.fullmatch(w)} for question in questions]
+    return max((len(own & told) / len(own) for own in words if own), default=0.0)
 
 
 def off_length(reply: str) -> float:

@@ -20,6 +20,7 @@ from ..core.types import Candidate, Context, Evidence, Reply, Stop, Wish
 from .choose import Judges, Meaning, Weights, ranked
 from .common import Common
 from .engines.contract import Engine, Generated, PromptTooLong, Sampling
+from .knows import inferences, said
 from .plan import Plan, plan, ways
 from .prompt import END, Notes, messages, prompt
 
@@ -39,6 +40,7 @@ class Settings:
     perceive: bool = True
     causes: bool = True
     recall: bool = True
+    know: bool = False  # commonsense from the tuples on this machine; whether it helps is in docs/companion.md
     plan: bool = True
     choose: bool = True
     temperature: float = 0.4  # of the candidates that are not the likeliest words
@@ -82,6 +84,9 @@ class Companion:
         clock.lap("perceive")
         evidence = self.recall(context, evidence)
         clock.lap("recall")
+        if self._inferrer is not None:
+            evidence = evidence.with_(inferences=inferences(self._inferrer, [context], [evidence])[0])
+            clock.lap("know")
         chosen_plan = plan(evidence, wish, random.Random(seed)) if self.settings.plan or wish_is_set(wish) else Plan()
         n = wish.candidates or (self.settings.candidates if self.settings.choose else 1)
         if n == 1:
@@ -128,7 +133,7 @@ class Companion:
         return Notes(
             feeling=feelings(evidence.emotion or {}, self.settings.feelings, self.settings.sure),
             cause=cause_text(context, evidence),
-            knows=tuple(inference.text for inference in evidence.inferences or ()),
+            knows=tuple(said(inference) for inference in evidence.inferences or ()),
             exemplars=tuple(exemplar.reply for exemplar in evidence.exemplars or ()),
             answer=plan.label or "",
             mechanisms=plan.mechanisms,
@@ -162,6 +167,12 @@ class Companion:
         from ..exemplars import recall
 
         return recall(self._bank, self._announce) if self.settings.recall else None
+
+    @cached_property
+    def _inferrer(self) -> Any:
+        from ..knowledge import store
+
+        return store(self._announce or (lambda line: None)) if self.settings.know else None
 
     @cached_property
     def _judges(self) -> Judges:

@@ -47,6 +47,8 @@ class Settings:
     seed: int = 1
     save_minutes: float = 5.0
     validate_every: int = 150  # steps
+    #: the frozen base in bfloat16 and the products too; None where this processor multiplies them itself
+    bf16: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,11 @@ class LoraTrainer:
         torch.manual_seed(settings.seed)
         self.tokenizer, model = load_base(base)
         self.model: Any = get_peft_model(model, lora(settings, model.config.num_hidden_layers))
+        fast: bool = torch.cpu._is_avx512_bf16_supported()  # type: ignore[attr-defined]
+        self.bf16 = fast if settings.bf16 is None else settings.bf16
+        if self.bf16:
+            for frozen in (p for p in self.model.parameters() if not p.requires_grad):
+                frozen.data = frozen.data.bfloat16()
         trained = [p for p in self.model.parameters() if p.requires_grad]
         self.optimizer = torch.optim.AdamW(trained, lr=settings.lr, weight_decay=0.0, betas=(0.9, 0.98), fused=True)
         self.batches: list[list[Lined]] = []
@@ -83,8 +90,8 @@ class LoraTrainer:
         sequences = sum(len(batch) for batch in self.batches)
         tokens = sum(len(s.ids) for batch in self.batches for s in batch)
         self.say(f"{sequences} sequences, {total} steps, {tokens} tokens")
+        self.say(f"step {self.step} valid {self.validate():.4f} nats per token")
         began, seen, recent = time.monotonic(), 0, []
-        self.model.train()
         while self.step < total:
             batch = self.batches[self.step]
             for group in self.optimizer.param_groups:
@@ -123,10 +130,11 @@ class LoraTrainer:
             rows = [(s.branches or [0] * len(s.ids)) + [-1] * (longest - len(s.ids)) for s in batch]
             seen = branched(torch.tensor(rows))
         inner = self.model.base_model.model
-        states_BTD = inner.model(input_ids=ids_BT, use_cache=False, **seen).last_hidden_state
-        logits_NV = inner.lm_head(states_BTD[:, :-1][learned_BT[:, 1:]])
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.bf16):
+            states_BTD = inner.model(input_ids=ids_BT, use_cache=False, **seen).last_hidden_state
+            logits_NV = inner.lm_head(states_BTD[:, :-1][learned_BT[:, 1:]])
         gold_N = ids_BT[:, 1:][learned_BT[:, 1:]]
-        return F.cross_entropy(logits_NV, gold_N, reduction="sum"), len(gold_N)
+        return F.cross_entropy(logits_NV.float(), gold_N, reduction="sum"), len(gold_N)
 
     def validate(self) -> float:
         self.model.eval()
@@ -152,6 +160,14 @@ class LoraTrainer:
         with atomic(self.folder / CHECKPOINT, "wb") as file:
             facts = {"step": str(self.step), "settings": json.dumps(asdict(self.settings))}
             file.write(serialised({n: v.contiguous() for n, v in state.items()}, facts))
+
+    def begin_with(self, adapter: Path) -> None:
+        """Matrices that were trained before, in peft's layout, as a beginning; a run that goes on keeps its own."""
+        given = {n.replace(".weight", ".default.weight"): v.float() for n, v in load_file(adapter).items()}
+        missing = {n for n, p in self.model.named_parameters() if p.requires_grad} - given.keys()
+        if missing:
+            raise BadConfig(f"{adapter} does not fit: it has no {min(missing)}", "keep its rank and first layer")
+        self.model.load_state_dict(given, strict=False)
 
     def resume(self) -> None:
         path = self.folder / CHECKPOINT

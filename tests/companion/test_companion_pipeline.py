@@ -8,7 +8,7 @@ import pytest
 from companion_scripts import Script
 
 from empathia.companion import Companion, Settings
-from empathia.companion.choose import Judges, Meaning, Weights, agreement, echo, off_length, ranked
+from empathia.companion.choose import Judges, Meaning, Weights, agreement, asked_again, echo, off_length, ranked
 from empathia.companion.common import Common, count
 from empathia.companion.companion import cause_text, feelings, seed_of
 from empathia.companion.plan import Plan, plan, ways
@@ -158,6 +158,14 @@ def test_a_model_that_is_not_ours_is_asked_once_for_all_candidates():
     script.tuned = False
     made.perceive = lambda context: Evidence(intent=LIKELY)
     assert len(made.reply(JOB).candidates) == 4 and len(script.prompts) == 1
+
+
+def test_a_question_in_the_speakers_own_words_asks_for_what_was_told():
+    context = Context.of("I adopted a spotted rabbit named Clover.", "How lovely!", "She sleeps under my desk.")
+    assert asked_again("Aww. Is your rabbit spotted?", context) == 1.0
+    assert asked_again("Does your rabbit like carrots?", context) == 0.5
+    assert asked_again("How old is she?", context) == 0.0
+    assert asked_again("I love rabbits, and Clover is a fine name.", context) == 0.0
 
 
 def test_echo_and_length():

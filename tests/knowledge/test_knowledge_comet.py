@@ -75,7 +75,8 @@ def test_branches_cost_the_head_once_and_see_only_it(tmp_path):
     torch = pytest.importorskip("torch")
     from empathia.training.lora import Lined, LoraTrainer, Settings
 
-    trainer = LoraTrainer(tiny_llama(tmp_path / "base"), Settings(first_layer=0), tmp_path / "run", print)
+    exact = Settings(first_layer=0, bf16=False)
+    trainer = LoraTrainer(tiny_llama(tmp_path / "base"), exact, tmp_path / "run", print)
     head, one, two = [10, 11, 12, 13], [20, 21, 22], [30, 31, 32, 33]
 
     def loss(*sequences):
@@ -92,6 +93,32 @@ def test_branches_cost_the_head_once_and_see_only_it(tmp_path):
     assert loss(together) == pytest.approx(loss(*apart), rel=1e-5)
     short = Lined(head + one, [False] * 4 + learned(one), [0] * 4 + [1] * 3)
     assert loss(together, short) == pytest.approx(loss(together) + loss(apart[0]), rel=1e-5)
+
+
+def test_an_adapter_begins_where_another_ended_and_half_the_bits_change_little(tmp_path):
+    pytest.importorskip("torch")
+    from empathia.core.errors import BadConfig
+    from empathia.training.lora import Lined, LoraTrainer, Settings
+
+    base, taught = tiny_llama(tmp_path / "base"), [Lined([10, 11, 12, 13], [False, True, True, True])]
+
+    def trainer(name, **settings):
+        made = LoraTrainer(base, Settings(first_layer=0, lr=0.05, **settings), tmp_path / name, print)
+        made.teach(taught * 20, taught)
+        return made
+
+    first = trainer("first", bf16=False)
+    untaught = first.validate()
+    first.run()
+    assert first.validate() < 0.9 * untaught
+    for bf16 in (False, True):
+        second = trainer(f"second-{bf16}", bf16=bf16)
+        second.begin_with(tmp_path / "first" / "adapter_model.safetensors")
+        assert second.validate() == pytest.approx(first.validate(), rel=0.05 if bf16 else 1e-6)
+    upper = LoraTrainer(base, Settings(first_layer=1), tmp_path / "upper", print)
+    upper.save()
+    with pytest.raises(BadConfig, match="does not fit"):
+        first.begin_with(tmp_path / "upper" / "adapter_model.safetensors")
 
 
 def test_lessons_hold_every_tail_once_within_bounds():

@@ -1,4 +1,5 @@
-"""What a lesson may tell beside the annotated emotion: exemplars and mechanisms, found once and kept in the run.
+"""What a lesson may tell beside the annotated emotion: exemplars, mechanisms and commonsense, found once and kept in
+the run.
 
 Exemplars come from conversations that no lesson uses, and from the project's own bank; nearest by MiniLM's cosine of
 the last three turns, a little nearer with the same emotion. So no lesson is told its own reply.
@@ -7,21 +8,24 @@ the last three turns, a little nearer with the same emotion. So no lesson is tol
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+from ...core.errors import MissingFile
 from ...core.files import read_json, write_json
 from ...core.types import Context, Dialogue, Example
 from ...exemplars.pairs import Bank
+from ...knowledge import store
 from ...perception import Perception
 from ...perception.perception import levels
 from ...text.sentence_encoder import SentenceEncoder
+from ..knows import inferences, said
 
 #: shares of the replies that get exemplars and mechanisms at all, and exemplars of each
-WITH_EXEMPLARS, WITH_MECHANISMS, EXEMPLARS = 0.5, 0.7, 3
+WITH_EXEMPLARS, WITH_MECHANISMS, WITH_KNOWS, EXEMPLARS = 0.5, 0.7, 0.4, 3
 SAME_EMOTION, OWN = 0.1, 0.05
 BANK = 7000
 FEWEST_WORDS, MOST_WORDS = 5, 25
@@ -34,18 +38,24 @@ class Known:
     exemplars: dict[str, list[str]]
     mechanisms: dict[str, dict[str, int]]
     strangers: list[str]
+    knows: dict[str, list[str]] = field(default_factory=dict)
 
 
 def gather(
-    lessons: Sequence[Dialogue], others: Sequence[Dialogue], own: Bank, encoder: SentenceEncoder, path: Path
+    lessons: Sequence[Dialogue],
+    others: Sequence[Dialogue],
+    own: Bank,
+    encoder: SentenceEncoder,
+    path: Path,
+    say: Callable[[str], None],
 ) -> Known:
     """From `path` if it is there; else found, and written there."""
     if path.exists():
         return Known(**read_json(path))
     examples = [example for dialogue in lessons for example in dialogue.examples()]
     found, strangers = exemplars(examples, others, own, encoder)
-    known = Known(found, mechanisms(examples), strangers)
-    write_json(path, {"exemplars": known.exemplars, "mechanisms": known.mechanisms, "strangers": known.strangers})
+    known = Known(found, mechanisms(examples), strangers, knows(examples, say))
+    write_json(path, asdict(known))
     return known
 
 
@@ -78,6 +88,19 @@ def mechanisms(examples: Sequence[Example]) -> dict[str, dict[str, int]]:
     asked = [e for e in examples if chance.random() < WITH_MECHANISMS]
     seen = Perception().mechanisms([e.context for e in asked], [e.gold.reply for e in asked])
     return {e.id: levels(p) for e, p in zip(asked, seen, strict=True)}
+
+
+def knows(examples: Sequence[Example], say: Callable[[str], None]) -> dict[str, list[str]]:
+    """As the companion would be told it; nothing where no tuples are on this machine."""
+    chance = random.Random(7)
+    asked = [e for e in examples if chance.random() < WITH_KNOWS]
+    try:
+        inferrer = store(say)
+    except MissingFile as problem:
+        say(f"teaching without commonsense: {problem}")
+        return {}
+    found = inferences(inferrer, [e.context for e in asked], [None] * len(asked))
+    return {e.id: [said(one) for one in own] for e, own in zip(asked, found, strict=True) if own}
 
 
 def _text(context: Context) -> str:

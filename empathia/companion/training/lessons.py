@@ -14,7 +14,7 @@ from ...core.types import Dialogue
 from ..prompt import END, Notes, chat_turn, opening, plain
 
 #: how often a part is left out
-DROP = {"all": 0.2, "feeling": 0.3, "cause": 0.5, "exemplars": 0.6, "answer": 0.2, "mechanisms": 0.4}
+DROP = {"all": 0.2, "feeling": 0.3, "cause": 0.5, "knows": 0.5, "exemplars": 0.6, "answer": 0.2, "mechanisms": 0.4}
 STRANGER = 0.15
 
 

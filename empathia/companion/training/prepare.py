@@ -24,6 +24,7 @@ def lessons(
     labels: Mapping[str, str],
     mechanisms: Mapping[str, Mapping[str, int]],
     exemplars: Mapping[str, Sequence[str]],
+    knows: Mapping[str, Sequence[str]],
 ) -> list[Lesson]:
     """Everything is looked up by `CONVERSATION#TURN`; what is missing is not noted."""
     made = []
@@ -35,6 +36,7 @@ def lessons(
                 notes[i] = Notes(
                     feeling=(dialogue.emotion,) if dialogue.emotion else (),
                     cause=told_cause(dialogue.turns[:i], dialogue.situation or ""),
+                    knows=tuple(knows.get(place, ())),
                     exemplars=tuple(exemplars.get(place, ())),
                     answer=labels.get(place, ""),
                     mechanisms=mechanisms.get(place),

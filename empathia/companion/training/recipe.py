@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core import config, places
+from ...core.files import existing
 from .fit import Settings
 from .run import Data, train
 
@@ -15,6 +16,7 @@ from .run import Data, train
 @dataclass(frozen=True)
 class Recipe:
     adapter: str  # its name
+    start: str = ""  # a folder under the recipes' root with an adapter to begin with
     data: Data = field(default_factory=Data)
     train: Settings = field(default_factory=Settings)
 
@@ -25,5 +27,6 @@ def follow(values: Mapping[str, Any], name: str | None, fresh: bool, threads: in
     folder = places.home() / "companion" / (name or recipe.adapter)
     if fresh:
         (folder / "checkpoint.safetensors").unlink(missing_ok=True)
-    train(recipe.data, recipe.train, folder, say, threads)
+    start = existing(Path(recipe.start), "name the folder of an adapter") if recipe.start else None
+    train(recipe.data, recipe.train, folder, say, threads, start)
     return folder

@@ -14,6 +14,7 @@ from ...corpora import load
 from ...exemplars.pairs import Pair, own_bank
 from ...text import sentence_encoder
 from ..common import count
+from ..merge import MATRICES
 from ..prompt import Notes
 from ..weights import base
 from .evidence import gather
@@ -26,25 +27,36 @@ from .prepare import lessons
 class Data:
     """Which conversations teach, and which stand by as exemplars."""
 
+    first: int = 0  # of the shuffled conversations
     conversations: int = 7000
     others: int = 5000
     valid: int = 120
     seed: int = 1
 
 
-def train(data: Data, settings: Settings, folder: Path, say: Callable[[str], None], threads: int = 1) -> None:
+def train(
+    data: Data,
+    settings: Settings,
+    folder: Path,
+    say: Callable[[str], None],
+    threads: int = 1,
+    start: Path | None = None,
+) -> None:
     torch.set_num_threads(threads)
     folder.mkdir(parents=True, exist_ok=True)
     dialogues, valid = load("empathetic-dialogues", "train"), load("empathetic-dialogues", "valid")[: data.valid]
     count((e.gold.reply for d in dialogues for e in d.examples()), folder)
     random.Random(data.seed).shuffle(dialogues)
-    taught, others = dialogues[: data.conversations], dialogues[data.conversations :][: data.others]
+    last = data.first + data.conversations
+    taught, others = dialogues[data.first : last], (dialogues[last:] + dialogues[: data.first])[: data.others]
     bank = own_bank()
-    known = gather([*taught, *valid], others, bank, sentence_encoder.load(say), folder / "evidence.json")
+    known = gather([*taught, *valid], others, bank, sentence_encoder.load(say), folder / "evidence.json", say)
     labels = {row.id: row.label for split in ("train", "valid") for row in load("ed-intents", split)}
-    told = [lessons(group, labels, known.mechanisms, known.exemplars) for group in (taught, valid)]
+    told = [lessons(group, labels, known.mechanisms, known.exemplars, known.knows) for group in (taught, valid)]
     own = [own_lesson(pair) for pair in bank.pairs]
     trainer = Trainer(base(say), settings, folder, [*told[0], *own], told[1], known.strangers, say)
+    if start is not None:
+        trainer.begin_with(start / MATRICES)
     trainer.run()
 
 

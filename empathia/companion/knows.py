@@ -1,0 +1,24 @@
+"""What the language model is told of common sense: a few inferences about what caused the feeling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..core.types import Context, Evidence, Inference
+from ..knowledge import Inferrer, evidence
+from ..knowledge.relations import SAID
+
+#: inferences that are told at most
+MOST = 3
+
+
+def inferences(
+    inferrer: Inferrer, contexts: Sequence[Context], seen: Sequence[Evidence | None]
+) -> list[tuple[Inference, ...]]:
+    return [
+        evidence(inferrer, context, known, MOST).inferences or () for context, known in zip(contexts, seen, strict=True)
+    ]
+
+
+def said(inference: Inference) -> str:
+    return f"{SAID[inference.relation]} {inference.text}"
