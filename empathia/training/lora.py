@@ -69,7 +69,7 @@ class LoraTrainer:
         torch.manual_seed(settings.seed)
         self.tokenizer, model = load_base(base)
         self.model: Any = get_peft_model(model, lora(settings, model.config.num_hidden_layers))
-        fast: bool = torch.cpu._is_avx512_bf16_supported()  # type: ignore[attr-defined]
+        fast: bool = torch.cpu._is_avx512_bf16_supported()
         self.bf16 = fast if settings.bf16 is None else settings.bf16
         if self.bf16:
             for frozen in (p for p in self.model.parameters() if not p.requires_grad):
