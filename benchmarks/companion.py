@@ -1,6 +1,7 @@
 """What the companion answers, how good that is, and how long it takes.
 
     python benchmarks/companion.py replies --split test --out replies.jsonl [--limit N] [--without plan] [--model base]
+    python benchmarks/companion.py ablations --split valid --limit 400 --out FOLDER
     python benchmarks/companion.py score replies.jsonl [more.jsonl] [--record]
     python benchmarks/companion.py tune candidates.jsonl
     python benchmarks/companion.py intents [--contexts 200] [--record]
@@ -63,6 +64,11 @@ def main() -> None:
     ask.add_argument("--temperature", type=float)
     ask.add_argument("--stochastic", action="store_true")
     ask.add_argument("--part", default="0/1", metavar="I/N", help="every Nth conversation, from the Ith")
+    part = tasks.add_parser("ablations")
+    part.add_argument("--split", default="valid")
+    part.add_argument("--out", type=Path, required=True, help="a folder; a file of replies for each")
+    part.add_argument("--limit", type=int)
+    part.add_argument("--part", default="0/1", metavar="I/N", help="every Nth conversation, from the Ith")
     judge = tasks.add_parser("score")
     judge.add_argument("files", type=Path, nargs="+", help="the parts of one system's replies")
     judge.add_argument("--name", help="what the board shall call it (default: the replies' own)")
@@ -77,17 +83,15 @@ def main() -> None:
     pace.add_argument("--record", action="store_true")
     pace.add_argument("--contexts", type=int, default=20)
     args = parser.parse_args()
-    {"replies": replies, "score": score, "tune": tuned, "intents": asked_intents, "latency": latency}[args.task](args)
+    todo = {"replies": replies, "ablations": ablations, "score": score, "tune": tuned, "intents": asked_intents}
+    {**todo, "latency": latency}[args.task](args)
 
 
 # Replies -----------------------------------------------------------------------------------------------------
 
 
 def replies(args: argparse.Namespace) -> None:
-    part, parts = map(int, args.part.split("/"))
-    examples = contexts_of(args.split, args.limit)
-    conversations = {name: i for i, name in enumerate(dict.fromkeys(e.id.split("#")[0] for e in examples))}
-    examples = [e for e in examples if conversations[e.id.split("#")[0]] % parts == part]
+    examples = own_part(contexts_of(args.split, args.limit), args.part)
     system = "-".join(["companion" if args.model is None else args.model, *(f"no-{part}" for part in args.without)])
     system += "-know" if args.know else ""
     responder = _responder(args)
@@ -124,6 +128,29 @@ def replies(args: argparse.Namespace) -> None:
             advance(1)
 
 
+def ablations(args: argparse.Namespace) -> None:
+    """The companion without each of its parts, and with commonsense; one context at a time, so that the language model
+    reads a conversation once for all."""
+    examples = own_part(contexts_of(args.split, args.limit), args.part)
+    whole = companion_of(None, announce)
+    assert isinstance(whole, Companion)
+    variants = {f"companion-no-{part}": whole.altered(**{part: False}) for part in PARTS}
+    variants |= {"companion": whole, "companion-know": whole.altered(know=True)}
+    args.out.mkdir(parents=True, exist_ok=True)
+    files = {name: args.out / f"{name}-{args.part.replace('/', 'of')}.jsonl" for name in variants}
+    done = {name: {row["id"] for _, row in read_jsonl(p)} if p.exists() else set() for name, p in files.items()}
+    with counting("ablations", len(examples)) as advance:
+        for example in examples:
+            for name, companion in variants.items():
+                if example.id not in done[name]:
+                    text = companion.reply(example.context).text
+                    gold = example.gold
+                    row = SystemReply(example.id, name, example.context, text, gold.reply, gold.emotion)
+                    with files[name].open("a", encoding="utf-8") as file:
+                        file.write(json.dumps(row.as_dict()) + "\n")
+            advance(1)
+
+
 def _responder(args: argparse.Namespace) -> Responder:
     if args.model == "retrieval":
         return responder_of("retrieval")
@@ -144,6 +171,13 @@ def _responder(args: argparse.Namespace) -> Responder:
 def contexts_of(split: str, limit: int | None) -> list[Example]:
     examples = [example for dialogue in load("empathetic-dialogues", split) for example in dialogue.examples()]
     return examples if limit is None else random.Random(7).sample(examples, limit)
+
+
+def own_part(examples: Sequence[Example], part: str) -> list[Example]:
+    """Of `I/N` every Nth conversation, from the Ith."""
+    place, parts = map(int, part.split("/"))
+    conversations = {name: i for i, name in enumerate(dict.fromkeys(e.id.split("#")[0] for e in examples))}
+    return [e for e in examples if conversations[e.id.split("#")[0]] % parts == place]
 
 
 # Scores ------------------------------------------------------------------------------------------------------
@@ -218,14 +252,15 @@ def asked_intents(args: argparse.Namespace) -> None:
 
     companion = companion_of(None, announce)
     examples = contexts_of("test", args.contexts)
+    texts: dict[str, list[str]] = {intent: [] for intent in INTENTS}
+    with counting("intents", len(examples)) as advance:
+        for example in examples:
+            for intent, own in texts.items():  # one conversation after the other: each is read once
+                own.append(companion.reply(example.context, Wish(intent=intent)).text)
+            advance(1)
     kept: dict[str, float] = {}
-    for intent in INTENTS:
-        with counting(intent, len(examples)) as advance:
-            texts = []
-            for example in examples:
-                texts.append(companion.reply(example.context, Wish(intent=intent)).text)
-                advance(1)
-        labels = [max(found, key=found.__getitem__) for found in perception().utterances(texts)]
+    for intent, own in texts.items():
+        labels = [max(found, key=found.__getitem__) for found in perception().utterances(own)]
         kept[intent] = 100 * labels.count(intent) / len(labels)
         print(f"{intent:15} {kept[intent]:5.1f} %")
     mean = statistics.mean(kept.values())

@@ -104,6 +104,12 @@ class Companion:
         yield text
         yield Reply(text, _planned(evidence, chosen_plan), tuple(candidates), clock.laps)
 
+    def altered(self, **changes: Any) -> Companion:
+        """The same language model, with other settings."""
+        other = Companion(self._model, replace(self.settings, **changes), self._announce, self._unsafe, self._bank)
+        other.engine = self.engine
+        return other
+
     def warm(self) -> None:
         """Load everything now, so that the first reply does not wait."""
         evidence = self.perceive(Context.of("Hello."))

@@ -14,7 +14,7 @@ from empathia.companion.companion import cause_text, feelings, seed_of
 from empathia.companion.plan import Plan, plan, ways
 from empathia.companion.prompt import Notes, messages, prompt
 from empathia.core.errors import BadInput
-from empathia.core.types import Context, Evidence, Reply, Wish
+from empathia.core.types import Context, Evidence, Inference, Reply, Wish
 
 LIKELY = {"questioning": 0.5, "sympathizing": 0.3, "neutral": 0.2}
 JOB = Context.of("I lost my job today.")
@@ -193,6 +193,23 @@ def test_a_reply_carries_candidates_plan_and_timings():
     assert reply.evidence.intent == {"questioning": 1.0}
     assert {"perceive", "recall", "generate", "choose"} <= reply.timings.keys()
     assert "answer questioning" in script.prompts[0]
+
+
+def test_commonsense_is_told_where_it_is_wanted():
+    class Known:
+        name = signature = "known"
+
+        def tails(self, events, relations, most=5):
+            return [[Inference("xReact", "lost", 0.6), Inference("xWant", "to find another job", 0.5)] for _ in events]
+
+    made, script = companion(["What will you do now?"])
+    knowing = made.altered(know=True)
+    knowing.__dict__["_inferrer"] = Known()
+    reply = knowing.reply(JOB)
+    assert "so feels lost; wants to find another job\n" in script.prompts[-1].replace("<|im_end|>", "\n")
+    assert [one.text for one in reply.evidence.inferences] == ["lost", "to find another job"]
+    assert "know" in reply.timings
+    assert knowing.engine is made.engine and made.reply(JOB).evidence.inferences is None
 
 
 def test_one_candidate_streams_and_stops():
