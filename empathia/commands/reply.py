@@ -22,6 +22,9 @@ from ..core.errors import BadInput
 @click.option(
     "--stochastic/--steady", default=None, help="Draw the plan (and MIME's latent variables) or take the likeliest."
 )
+@click.option(
+    "--know", is_flag=True, help="Tell the language model what ATOMIC and ConceptNet say of it (docs/data.md)."
+)
 @click.option("--seed", type=int, help="Same seed, same reply.")
 @click.option("--why", is_flag=True, help="Also show the emotion seen and the other candidates.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON with all evidence, for programs.")
@@ -34,6 +37,7 @@ def reply(
     emotion: str | None,
     candidates: int | None,
     stochastic: bool | None,
+    know: bool,
     seed: int | None,
     why: bool,
     as_json: bool,
@@ -47,6 +51,7 @@ def reply(
       empathia reply "I lost my job today."
       empathia reply "I lost my job today." "Oh no, what happened?" "They closed the shop." --why
       empathia reply "I lost my job today." --intent questioning
+      empathia reply "I lost my job today." --know --why
       echo "My son graduated!" | empathia reply --json
     """
     from ..core.types import Context, Reply, Wish
@@ -64,7 +69,7 @@ def reply(
         found = Reply(verdict.answer)
     else:
         wish = Wish(intent=intent, emotion=emotion, stochastic=stochastic, seed=seed, candidates=candidates)
-        found = responder_of(name, decoder, announce).reply(context, wish)
+        found = responder_of(name, decoder, announce, know).reply(context, wish)
     if as_json:
         click.echo(json.dumps(found.as_dict() | {"guard": verdict.as_dict()}, ensure_ascii=False, indent=2))
         return

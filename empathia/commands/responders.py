@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from ..core.errors import BadInput
 from ..core.types import Responder
 
 #: the companion's own name
@@ -13,12 +14,19 @@ RETRIEVAL = "retrieval"
 
 
 def responder_of(
-    name: str | None, decoder: str | None = None, announce: Callable[[str], None] | None = None
+    name: str | None,
+    decoder: str | None = None,
+    announce: Callable[[str], None] | None = None,
+    know: bool = False,
 ) -> Responder:
     """The companion, by default; the companion on another language model (a GGUF file, a transformers folder, an
     address); `retrieval`; or a trained run by name or path."""
     if name is None or name == COMPANION or names_language_model(name):
-        return companion_of(None if name == COMPANION else name, announce)
+        return companion_of(None if name == COMPANION else name, announce, know)
+    if know:
+        raise BadInput(
+            f"'{name}' is told no commonsense", "leave --know out; a system that reads it finds it by itself"
+        )
     if name == RETRIEVAL:
         return retrieval(announce)
     from ..training.responder import RunResponder
@@ -36,12 +44,12 @@ def names_language_model(name: str) -> bool:
     return name.startswith(("http://", "https://")) or name.endswith(".gguf") or (Path(name) / "config.json").is_file()
 
 
-def companion_of(model: str | None, announce: Callable[[str], None] | None = None) -> Responder:
-    from ..companion import Companion
+def companion_of(model: str | None, announce: Callable[[str], None] | None = None, know: bool = False) -> Responder:
+    from ..companion import Companion, Settings
     from ..guard import Guard, no_reader
 
     guard = Guard(reader=no_reader)  # the danger reader has learned how speakers talk, not how listeners answer
-    return Companion(model, announce=announce, unsafe=lambda text: guard.read(text) is not None)
+    return Companion(model, Settings(know=know), announce, unsafe=lambda text: guard.read(text) is not None)
 
 
 def retrieval(announce: Callable[[str], None] | None = None) -> Responder:
