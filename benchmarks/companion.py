@@ -20,8 +20,10 @@ import multiprocessing
 import random
 import statistics
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -209,21 +211,27 @@ class Choices:
 
     def figures(self, weights: np.ndarray, places: Sequence[int]) -> dict[str, float]:
         chosen = {i: int(np.argmax(self.reasons[i] @ weights)) for i in places}
-        said = [" ".join(self.words[i][k]) for i, k in chosen.items()]
+        words = [self.words[i][k] for i, k in chosen.items()]
+        said = [" ".join(own) for own in words]
+        pairs = [pair for own in words for pair in pairwise(own)]
+        commonest = sum(count for _, count in Counter(said).most_common(10))
         bleu = corpus_bleu(said, [[" ".join(self.gold[i]) for i in chosen]], tokenize="none", smooth_method="add-k")
         return {
             "ses": float(np.mean([self.ses[i][k] for i, k in chosen.items()])),
             "rel": float(np.mean([self.rel[i][k] for i, k in chosen.items()])),
             "bleu": bleu.score,
             "questions": float(np.mean(["?" in text for text in said])),
+            "distinct": 100 * len(set(pairs)) / len(pairs),
+            "commonest": 100 * commonest / len(said),
         }
 
 
 def worth(figures: dict[str, float]) -> float:
-    """SES and BLEU up; REL not above the band, questions within theirs."""
-    too_near = max(0.0, figures["rel"] - 0.355)
-    off = max(0.0, figures["questions"] - 0.42) + max(0.0, 0.25 - figures["questions"])
-    return figures["ses"] + 0.015 * figures["bleu"] - 2 * too_near - 0.5 * off
+    """SES, BLEU and variety up; REL not above the band, questions within theirs."""
+    too_near = max(0.0, figures["rel"] - 0.36)
+    off = max(0.0, figures["questions"] - 0.44) + max(0.0, 0.25 - figures["questions"])
+    variety = 0.006 * figures["distinct"] - 0.004 * figures["commonest"]
+    return figures["ses"] + 0.012 * figures["bleu"] + variety - 2 * too_near - 0.5 * off
 
 
 def tuned(args: argparse.Namespace) -> None:

@@ -3,12 +3,14 @@
 relevance    cosine of where the context's replies lie and the reply, by the bi-encoder
 topic        cosine of the last message and the reply: saying the same again is not answering (negative weight)
 agreement    mean cosine with the other candidates: what most of them say is the safer thing (minimum Bayes risk)
+overlap      the same by words: mean F-score of runs of one to three words with the other candidates
 tone         sympathy for what is good, or cheer for what is bad, by perception (negative weight; MIME's polarity)
 plan         probability of the planned label in the reply, by perception
 mechanisms   share of planned mechanisms that the reply shows as planned
 fluency      the language model's own mean log-probability per token, / 4
 generic      how common its sentences are in training (negative weight)
 echo         share of its word pairs that the user, or an earlier reply, just said (negative weight)
+repeats      share of its word pairs that it has said already (negative weight)
 asked        a question mostly of words that the speaker has just used: asking for what was told (negative weight)
 length       how far it falls short of, or exceeds, a natural length (negative weight)
 unsafe       1 if it must not be said (it then is never chosen)
@@ -17,6 +19,7 @@ unsafe       1 if it must not be said (it then is never chosen)
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
@@ -44,17 +47,19 @@ _EMPTY = re.compile(
 class Weights:
     """Tuned on validation (`python benchmarks/companion.py tune`)."""
 
-    relevance: float = 0.5
-    topic: float = -0.45
-    agreement: float = 1.1
-    tone: float = -0.4
+    relevance: float = 0.9
+    topic: float = -0.75
+    agreement: float = 1.05
+    overlap: float = 0.5
+    tone: float = -0.15
     plan: float = 0.02
-    mechanisms: float = 0.1
-    fluency: float = 1.5
-    generic: float = -0.02
-    echo: float = -0.25
-    asked: float = -0.2
-    length: float = -0.3
+    mechanisms: float = 0.05
+    fluency: float = 0.8
+    generic: float = -0.55
+    echo: float = -1.8
+    repeats: float = -0.8
+    asked: float = -0.5
+    length: float = -0.35
     unsafe: float = -100.0
 
 
@@ -119,6 +124,8 @@ def ranked(
     if judges.generic:
         put("generic", [judges.generic(reply) / 10 for reply in replies])
     put("echo", [echo(reply, context) for reply in replies])
+    put("overlap", overlap(replies))
+    put("repeats", [repeats(reply) for reply in replies])
     put("asked", [max(0.0, 2 * asked_again(reply, context) - 1) for reply in replies])
     put("length", [off_length(reply) for reply in replies])
     if judges.unsafe:
@@ -138,6 +145,17 @@ def agreement(replies_ND: np.ndarray) -> np.ndarray:
     return np.asarray((replies_ND @ replies_ND.sum(0) - (replies_ND**2).sum(1)) / others)
 
 
+def overlap(replies: Sequence[str]) -> list[float]:
+    """Of each reply with the others, mean; 0 for one that is alone."""
+    runs = [_runs(_WORD.findall(reply.lower())) for reply in replies]
+
+    def f_score(one: Counter[tuple[str, ...]], other: Counter[tuple[str, ...]]) -> float:
+        return 2 * (one & other).total() / max(1, one.total() + other.total())
+
+    others = max(1, len(runs) - 1)
+    return [sum(f_score(own, run) for j, run in enumerate(runs) if j != i) / others for i, own in enumerate(runs)]
+
+
 def off_tone(labels: Mapping[str, float], cheer: float, good: float) -> float:
     """Sympathy as far as the news is good, cheer as far as it is bad; half-way news forgives half of either."""
     sympathy = sum(labels.get(label, 0.0) for label in ("sympathizing", "consoling"))
@@ -149,6 +167,11 @@ def echo(reply: str, context: Context) -> float:
     own = _pairs(reply)
     said = set().union(*(_pairs(turn.text) for turn in context.turns[-3:]))
     return len(own & said) / len(own) if own else 0.0
+
+
+def repeats(reply: str) -> float:
+    words = _WORD.findall(reply.lower())
+    return 1 - len(set(pairwise(words))) / (len(words) - 1) if len(words) > 1 else 0.0
 
 
 def asked_again(reply: str, context: Context) -> float:
@@ -163,6 +186,10 @@ def asked_again(reply: str, context: Context) -> float:
 def off_length(reply: str) -> float:
     words = len(_WORD.findall(reply))
     return max(0.0, (SHORT - words) / SHORT, min(1.0, (words - LONG) / LONG))
+
+
+def _runs(words: Sequence[str]) -> Counter[tuple[str, ...]]:
+    return Counter(tuple(words[i : i + size]) for size in (1, 2, 3) for i in range(len(words) - size + 1))
 
 
 def _pairs(text: str) -> set[tuple[str, str]]:

@@ -8,7 +8,18 @@ import pytest
 from companion_scripts import Script
 
 from empathia.companion import Companion, Settings
-from empathia.companion.choose import Judges, Meaning, Weights, agreement, asked_again, echo, off_length, ranked
+from empathia.companion.choose import (
+    Judges,
+    Meaning,
+    Weights,
+    agreement,
+    asked_again,
+    echo,
+    off_length,
+    overlap,
+    ranked,
+    repeats,
+)
 from empathia.companion.common import Common, count
 from empathia.companion.companion import cause_text, feelings, seed_of
 from empathia.companion.plan import Plan, plan, ways
@@ -166,6 +177,15 @@ def test_a_question_in_the_speakers_own_words_asks_for_what_was_told():
     assert asked_again("Does your rabbit like carrots?", context) == 0.5
     assert asked_again("How old is she?", context) == 0.0
     assert asked_again("I love rabbits, and Clover is a fine name.", context) == 0.0
+
+
+def test_what_others_say_in_the_same_words_counts_and_saying_it_twice_does_not():
+    alike = overlap(["I am so sorry", "I am so glad", "what now"])
+    assert alike[0] == pytest.approx(alike[1]) and alike[0] > 0.3 > alike[2] == 0.0
+    assert overlap(["alone"]) == [0.0]
+    assert repeats("Oh no! Oh no!") > repeats("Oh no! What happened?") == 0.0 == repeats("Oh")
+    found = ranked(JOB, ["I see. I see. I see.", "I see, and why is that?"], [-1.0, -1.0], Plan(), Judges(), Weights())
+    assert found[0].text.startswith("I see, and")
 
 
 def test_echo_and_length():
