@@ -1,6 +1,6 @@
-"""What every system shares: word vectors, the output layer, and the contract.
+"""What every system shares: the contract (`System`), and of those built here the word vectors and the output layer.
 
-A model implements `encode` (contexts → memory), `hidden` (memory and reply prefix → decoder states) and
+A model of ours implements `encode` (contexts → memory), `hidden` (memory and reply prefix → decoder states) and
 `losses`. `step` puts the output layer on `hidden`; search and perplexity use nothing but `encode` and
 `step`, so neither can see gold labels. A model that reads evidence says which in `needs`, and in `see` how.
 """
@@ -41,17 +41,15 @@ class BaseConfig:
     reply: ReplyLoss = field(default_factory=ReplyLoss)
 
 
-class EmpatheticModel(nn.Module):
-    Config: ClassVar[type] = BaseConfig
+class System(nn.Module):
+    """What the loop, the searches and the measures ask of a system, whatever it is made of."""
 
-    def __init__(self, config: Any, vocabulary: int) -> None:
-        super().__init__()
-        self.config = config
-        self.embedding = Embedding(vocabulary, config.blocks)
-        self.output = nn.Linear(config.blocks.width, vocabulary)
-        if config.blocks.tied_output:
-            self.output.weight = self.embedding.words.weight
-        self.face = Face(vocabulary) if config.reply.diversity else None
+    config: Any
+
+    @property
+    def width(self) -> int:
+        """Of its states; Noam's rate goes by it."""
+        raise TypeError(f"{type(self).__name__} must define width")
 
     @classmethod
     def needs(cls, config: Any) -> frozenset[str]:
@@ -67,21 +65,27 @@ class EmpatheticModel(nn.Module):
         """What the contexts become. Sees no gold."""
         raise TypeError(f"{type(self).__name__} must define encode")
 
-    def hidden(self, memory: Memory, prefix_BT: Tensor, cache: Cache | None = None) -> Tensor:
-        """Decoder states of the prefix; with a cache, of its new tokens only."""
-        raise TypeError(f"{type(self).__name__} must define hidden")
+    def step(self, memory: Memory, prefix_BT: Tensor, cache: Any = None) -> Tensor:
+        """Logits over the next word after each token of the prefix; extends the cache in place."""
+        raise TypeError(f"{type(self).__name__} must define step")
+
+    def forced(self, memory: Memory, gold: Targets) -> Tensor:
+        """Logits over each word of the gold replies, those before it given; one row for each word, without padding."""
+        raise TypeError(f"{type(self).__name__} must define forced")
+
+    def start_cache(self) -> Any:
+        """What `step` remembers of the words it has read."""
+        raise TypeError(f"{type(self).__name__} must define start_cache")
 
     def losses(self, inputs: Inputs, gold: Targets, step: int = 0) -> dict[str, Loss]:
         """Everything that is minimised, by name. `step` counts updates, for schedules inside a model."""
-        return {"reply": self.reply_loss(self.encode(inputs), gold)}
+        raise TypeError(f"{type(self).__name__} must define losses")
 
     def forward(self, inputs: Inputs, gold: Targets, step: int = 0) -> dict[str, Loss]:
         return self.losses(inputs, gold, step)
 
     def meet(self, replies: Iterable[Sequence[int]]) -> None:
         """Look over the training split's replies before the first update."""
-        if self.face is not None and self.config.reply.frequencies == "gold":
-            self.face.count(replies)
 
     def told(self, memory: Memory, row: int) -> dict[str, Any]:
         """What the model itself says of a context, as fields of `Evidence`."""
@@ -98,12 +102,69 @@ class EmpatheticModel(nn.Module):
         asked. Some papers measure perplexity so; it is never used to answer."""
         return memory
 
+    @torch.inference_mode()
+    def response_nll(
+        self, inputs: Inputs, gold: Targets, unseen_V: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Memory]:
+        """Per row: summed negative log-likelihood of the gold reply over the whole vocabulary, its number of
+        tokens, and the memory it was predicted from. The memory comes from `encode`, which sees no gold."""
+        memory = self.encode(inputs)
+        return *self.likelihood(memory, gold, unseen_V), memory
+
+    def likelihood(self, memory: Memory, gold: Targets, unseen_V: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Per row: negative log-likelihood of the gold reply given a memory, and its number of tokens.
+
+        With `unseen_V` all words it marks count as one word, whose probability is their sum: the perplexity
+        of a vocabulary without them.
+        """
+        there_BT = gold.reply_BT != 0
+        gold_N = gold.reply_BT[there_BT]
+        logits_NV = self.forced(memory, gold)
+        nll_N = F.cross_entropy(logits_NV, gold_N, reduction="none")
+        if unseen_V is not None:
+            together_N = logits_NV.logsumexp(-1) - logits_NV[:, unseen_V].logsumexp(-1)
+            nll_N = torch.where(unseen_V[gold_N], together_N, nll_N)
+        nll_BT = torch.zeros(there_BT.shape).masked_scatter(there_BT, nll_N)
+        return nll_BT.sum(1), there_BT.sum(1)
+
+
+class EmpatheticModel(System):
+    """A system built from our own blocks."""
+
+    Config: ClassVar[type] = BaseConfig
+
+    def __init__(self, config: Any, vocabulary: int) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = Embedding(vocabulary, config.blocks)
+        self.output = nn.Linear(config.blocks.width, vocabulary)
+        if config.blocks.tied_output:
+            self.output.weight = self.embedding.words.weight
+        self.face = Face(vocabulary) if config.reply.diversity else None
+
+    @property
+    def width(self) -> int:
+        return int(self.config.blocks.width)
+
+    def hidden(self, memory: Memory, prefix_BT: Tensor, cache: Cache | None = None) -> Tensor:
+        """Decoder states of the prefix; with a cache, of its new tokens only."""
+        raise TypeError(f"{type(self).__name__} must define hidden")
+
+    def losses(self, inputs: Inputs, gold: Targets, step: int = 0) -> dict[str, Loss]:
+        return {"reply": self.reply_loss(self.encode(inputs), gold)}
+
+    def meet(self, replies: Iterable[Sequence[int]]) -> None:
+        if self.face is not None and self.config.reply.frequencies == "gold":
+            self.face.count(replies)
+
     def step(self, memory: Memory, prefix_BT: Tensor, cache: Cache | None = None) -> Tensor:
-        """Logits over the next word after each token of the prefix; extends the cache in place."""
         states_BTD = self.hidden(memory, prefix_BT, cache)
         if cache is not None:
             cache.length += prefix_BT.shape[1]
         return self.output(states_BTD)
+
+    def forced(self, memory: Memory, gold: Targets) -> Tensor:
+        return self.output(self.hidden(memory, shifted(gold.reply_BT))[gold.reply_BT != 0])
 
     def start_cache(self) -> Cache:
         return Cache()
@@ -131,32 +192,7 @@ class EmpatheticModel(nn.Module):
         assert logits_BE is not None
         return Loss(F.cross_entropy(logits_BE, gold.emotion_B, ignore_index=-1, reduction="sum"), "row", weight)
 
-    @torch.inference_mode()
-    def response_nll(
-        self, inputs: Inputs, gold: Targets, unseen_V: Tensor | None = None
-    ) -> tuple[Tensor, Tensor, Memory]:
-        """Per row: summed negative log-likelihood of the gold reply over the whole vocabulary, its number of
-        tokens, and the memory it was predicted from. The memory comes from `encode`, which sees no gold."""
-        memory = self.encode(inputs)
-        return *self.likelihood(memory, gold, unseen_V), memory
 
-    def likelihood(self, memory: Memory, gold: Targets, unseen_V: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Per row: negative log-likelihood of the gold reply given a memory, and its number of tokens.
-
-        With `unseen_V` all words it marks count as one word, whose probability is their sum: the perplexity
-        of a vocabulary without them.
-        """
-        there_BT = gold.reply_BT != 0
-        gold_N = gold.reply_BT[there_BT]
-        logits_NV = self.output(self.hidden(memory, shifted(gold.reply_BT))[there_BT])
-        nll_N = F.cross_entropy(logits_NV, gold_N, reduction="none")
-        if unseen_V is not None:
-            together_N = logits_NV.logsumexp(-1) - logits_NV[:, unseen_V].logsumexp(-1)
-            nll_N = torch.where(unseen_V[gold_N], together_N, nll_N)
-        nll_BT = torch.zeros(there_BT.shape).masked_scatter(there_BT, nll_N)
-        return nll_BT.sum(1), there_BT.sum(1)
-
-
-def shifted(reply_BT: Tensor) -> Tensor:
+def shifted(reply_BT: Tensor, start: int = Vocabulary.start) -> Tensor:
     """The decoder's input under teacher forcing: the start token, then the reply without its last position."""
-    return F.pad(reply_BT[:, :-1], (1, 0), value=Vocabulary.start)
+    return F.pad(reply_BT[:, :-1], (1, 0), value=start)

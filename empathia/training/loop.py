@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from ..core.errors import BadConfig, EmpathiaError
-from ..models.base import EmpatheticModel
+from ..models.base import System
 from ..text.batches import Encoded, bucketed, collate
 from .checkpoint import load_checkpoint, save_checkpoint, save_weights
 from .processes import Processes
@@ -60,7 +60,7 @@ Watcher = Callable[[Update | Validation], None]
 class Trainer:
     def __init__(
         self,
-        model: EmpatheticModel,
+        model: System,
         train: Train,
         training: list[Encoded],
         validation: list[Encoded],
@@ -136,7 +136,7 @@ class Trainer:
     def _update(self, indices: list[int]) -> tuple[dict[str, float], float]:
         """One optimizer step on the batch `indices`; returns the losses of this process's share."""
         train, progress = self.train, self.progress
-        lr = rate(train, progress.update + 1, self.updates, self.model.config.blocks.width)
+        lr = rate(train, progress.update + 1, self.updates, self.model.width)
         for options in self.optimizer.param_groups:
             options["lr"] = lr
         whole = {"token": sum(len(self.training[i].reply) for i in indices), "row": len(indices)}

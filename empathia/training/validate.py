@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from ..models.base import EmpatheticModel
+from ..models.base import System
 from ..text.batches import Encoded, bucketed, collate
 from .processes import Processes
 
@@ -36,9 +36,7 @@ class Validation:
         return 100 * self.hits / self.labelled if self.labelled else None
 
 
-def validate(
-    model: EmpatheticModel, encoded: list[Encoded], group: Processes | None = None, batch: int = 64
-) -> Validation:
+def validate(model: System, encoded: list[Encoded], group: Processes | None = None, batch: int = 64) -> Validation:
     group = group or Processes()
     was_training = model.training
     model.eval()
