@@ -1,4 +1,4 @@
-"""What several rooms' tests share: a real headless Chromium, a small trained run."""
+"""What several rooms' tests share: a real headless Chromium, a small trained run, a T5 of random weights."""
 
 from __future__ import annotations
 
@@ -91,3 +91,24 @@ def at_home(home: Path, patch: pytest.MonkeyPatch) -> None:
     patch.setenv("EMPATHIA_DATA", str(Path(__file__).parent / "data"))
     patch.delenv("EMPATHIA_RUNS", raising=False)
     patch.setattr("empathia.core.places.shipped", lambda: home / "none shipped")
+
+
+@pytest.fixture
+def tiny_t5(tmp_path: Path) -> Path:
+    """A folder of `transformers` with a T5 of random weights that spells letter by letter, described as T5-small is."""
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+
+    folder = tmp_path / "t5-tiny"
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,!?'</>"
+    marks = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("▁", -2.0)]
+    tokenizer = transformers.T5Tokenizer([*marks, *((letter, -3.0) for letter in letters)], extra_ids=2)
+    torch.manual_seed(0)
+    config = transformers.T5Config(
+        vocab_size=len(tokenizer) + 5, d_model=32, d_kv=8, num_heads=4, d_ff=48, num_layers=2, dropout_rate=0.1,
+        decoder_start_token_id=0, n_positions=512, output_past=True,
+        task_specific_params={"summarization": {"num_beams": 4, "prefix": "summarize: "}},
+    )  # fmt: skip
+    transformers.T5ForConditionalGeneration(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder

@@ -38,7 +38,7 @@ def emotions(run: str, out: Path | None) -> None:
     vectors = getattr(opened.model, "emotions_ED", None)
     if vectors is None:
         raise BadInput(
-            f"'{opened.name}' ({opened.recipe.model}) has no emotion vectors", "MIME has: empathia plot emotions mime"
+            f"'{opened.name}' ({opened.recipe.system}) has no emotion vectors", "MIME has: empathia plot emotions mime"
         )
     if not vectors.isfinite().all():
         raise BadFile(opened.folder / WEIGHTS, "damaged: not all emotion vectors are numbers")

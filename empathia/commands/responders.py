@@ -35,13 +35,15 @@ def responder_of(
     from .finders import Finder
 
     run = open_run(name)
-    find = Finder(run.model.needs(run.recipe.config), announce)
+    find = Finder(run.model.needs(run.model.config), announce)
     return RunResponder(run, decoding_of(decoder) if decoder else None, find)
 
 
 def names_language_model(name: str) -> bool:
     """An address, a GGUF file, or a folder that holds no run of ours but a model of `transformers`."""
-    return name.startswith(("http://", "https://")) or name.endswith(".gguf") or (Path(name) / "config.json").is_file()
+    if name.startswith(("http://", "https://")) or name.endswith(".gguf"):
+        return True
+    return (Path(name) / "config.json").is_file() and not (Path(name) / "config.toml").is_file()
 
 
 def companion_of(model: str | None, announce: Callable[[str], None] | None = None, know: bool = False) -> Responder:

@@ -11,12 +11,13 @@ import click
 from ..core import config, places
 from ..core.errors import BadInput
 
-#: whose recipe it is, by the key that only its recipes have; every other recipe is a system's (training/)
+#: whose recipe it is, by the key that only its recipes have; every other recipe is a system's (models/)
 _ROOMS = {
     "question": "perception.training",
     "adapter": "companion.training",
     "encoder": "exemplars",
     "comet": "knowledge.training",
+    "t5": "training.t5",
 }
 
 
@@ -41,6 +42,7 @@ def train(
       empathia train recipes/perception/feeling.toml --threads 1
       empathia train recipes/exemplars/encoder.toml
       empathia train recipes/knowledge/comet.toml --threads 1
+      empathia train recipes/t5-pt.toml --set t5=path/to/t5-small
       torchrun --nproc-per-node 2 -m empathia train recipes/mime.toml
     """
     import torch

@@ -41,7 +41,7 @@ class Bpe:
             initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
             show_progress=False,
         )
-        tokenizer.train_from_iterator(map(_encodable, texts), trainer)
+        tokenizer.train_from_iterator(map(encodable, texts), trainer)
         return cls(tokenizer)
 
     @property
@@ -49,10 +49,10 @@ class Bpe:
         return int(self._tokenizer.get_vocab_size())
 
     def encode(self, text: str) -> list[int]:
-        return list(self._tokenizer.encode(_encodable(text)).ids)
+        return list(self._tokenizer.encode(encodable(text)).ids)
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
-        return [list(coded.ids) for coded in self._tokenizer.encode_batch([_encodable(text) for text in texts])]
+        return [list(coded.ids) for coded in self._tokenizer.encode_batch([encodable(text) for text in texts])]
 
     def decode(self, ids: Iterable[int]) -> str:
         return str(self._tokenizer.decode([i for i in ids if i >= len(SPECIALS)]))
@@ -78,6 +78,6 @@ class Bpe:
         return cls(tokenizer)
 
 
-def _encodable(text: str) -> str:
+def encodable(text: str) -> str:
     """A lone surrogate, which is no character, becomes a question mark."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -18,6 +18,8 @@ from .run import CARD, CONFIG, VOCABULARY, Run
 
 def export(run: Run, folder: Path, words: int) -> Path:
     """Keep the `words` commonest words (ids are ordered by frequency), their vectors and output rows, as float16."""
+    if not isinstance(run.vocabulary, Vocabulary):
+        raise BadInput(f"'{run.name}' has no words to choose from", "copy its folder as it is")
     size = len(SPECIALS) + words
     if not 0 < words <= run.vocabulary.size - len(SPECIALS):
         raise BadInput(f"the run has {run.vocabulary.size - len(SPECIALS)} words, not {words}", "ask for fewer")

@@ -16,8 +16,9 @@ from ..evaluation.accuracy import accuracy
 from ..evaluation.classification import classification
 from ..evaluation.perplexity import perplexity, perplexity_macro
 from ..text.batches import Encoded, bucketed, collate
-from ..text.vocabulary import SPECIALS, Vocabulary
-from .prepare import Split, build_vocabulary, encoder_of
+from ..text.tokenize import tokenize
+from ..text.vocabulary import SPECIALS, Codec, Vocabulary
+from .prepare import Split, build_vocabulary
 from .responder import RunResponder
 from .run import Run
 
@@ -59,12 +60,15 @@ def predictions(
 def teacher_forced_scores(
     run: Run, split: Split, found: Predictions, conditions: str, bootstrap: int = 1000
 ) -> list[Score]:
-    """Perplexity over tokens and over responses, the former also under the training split's vocabulary and with the
-    reply's own label asked for; how often the emotion, and the reply's label, are told right."""
+    """Perplexity over tokens and over responses, the former also under the training split's vocabulary, over words
+    where tokens are pieces of words, and with the reply's own label asked for; how often the emotion, and the reply's
+    label, are told right."""
     where = f"{run.conditions}|{conditions}"
     scores = [perplexity(found.pairs, where, bootstrap), perplexity_macro(found.pairs, where, bootstrap)]
-    if run.recipe.data.vocabulary == "all":
-        scores.append(_folded(run, split, conditions, bootstrap))
+    if not isinstance(run.vocabulary, Vocabulary):
+        scores.append(_per_word(run.vocabulary, split, found, where, bootstrap))
+    elif run.recipe.data.vocabulary == "all":
+        scores.append(_folded(run, run.vocabulary, split, conditions, bootstrap))
     if found.emotions is not None:
         known = [i for i, e in enumerate(split.encoded) if e.emotion >= 0]
         gold, told = [split.encoded[i].emotion for i in known], found.emotions[known]
@@ -86,13 +90,20 @@ def _label_scores(split: Split, found: Predictions, where: str, bootstrap: int) 
     return [replace(given, name="perplexity_given_label"), *(replace(s, name=f"label_{s.name}") for s in scores)]
 
 
-def _folded(run: Run, split: Split, conditions: str, bootstrap: int) -> Score:
+def _per_word(codec: Codec, split: Split, found: Predictions, where: str, bootstrap: int) -> Score:
+    """Perplexity of a system that spells words out of pieces, over the words that other systems count, end included."""
+    words = [len(tokenize(codec.decode(e.reply))) + 1 for e in split.encoded]
+    pairs = [(nll, count) for (nll, _), count in zip(found.pairs, words, strict=True)]
+    return replace(perplexity(pairs, where, bootstrap), name="perplexity_per_word")
+
+
+def _folded(run: Run, vocabulary: Vocabulary, split: Split, conditions: str, bootstrap: int) -> Score:
     """Perplexity as if the vocabulary held the training split's words only: in contexts all others are the unknown
     word, and in replies they are one word whose probability is the sum of theirs."""
     seen = build_vocabulary(replace(run.recipe.data, vocabulary="train"))
-    unseen_V = torch.tensor([word not in seen for word in run.vocabulary.words])
-    unseen_V[run.vocabulary.unk] = True
-    encoder = encoder_of(run.recipe, _Folded(run.vocabulary, seen))
+    unseen_V = torch.tensor([word not in seen for word in vocabulary.words])
+    unseen_V[vocabulary.unk] = True
+    encoder = run.recipe.encoder(_Folded(vocabulary, seen))
     encoded = [
         replace(encoder.example(example), reply=e.reply)
         for example, e in zip(split.examples, split.encoded, strict=True)

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import torch
 
-from .. import models
 from ..core.errors import BadConfig, MissingFile
 from ..core.types import Dialogue, Example
 from ..corpora import load
 from ..models.base import EmpatheticModel
-from ..text.batches import Encoded, Encoder
+from ..text.batches import Encoded
 from ..text.vectors import find_vectors, fit, read_vectors
 from ..text.vocabulary import Codec, Vocabulary
 from .evidence import with_evidence
-from .recipe import Data, Recipe
+from .recipe import BaseRecipe, Data
 
 SPLITS = ("train", "valid", "test")
 
@@ -64,14 +62,8 @@ def read_examples(data: Data, split: str) -> list[Example]:
     return with_evidence(examples, data.evidence, data.corpus, split)
 
 
-def encoder_of(recipe: Recipe, codec: Codec) -> Encoder:
-    """Turns text and evidence into what the recipe's model reads."""
-    see = partial(models.find(recipe.model).see, recipe.config)
-    return Encoder(codec, recipe.data.max_context, recipe.data.max_reply, see)
-
-
-def read_split(recipe: Recipe, split: str, vocabulary: Vocabulary) -> Split:
-    encoder = encoder_of(recipe, vocabulary)
+def read_split(recipe: BaseRecipe, split: str, codec: Codec) -> Split:
+    encoder = recipe.encoder(codec)
     examples = read_examples(recipe.data, split)
     return Split(examples, [encoder.example(e) for e in examples])
 

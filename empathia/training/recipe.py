@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from .. import models
 from ..core import config
 from ..core.errors import BadConfig
 from ..nn.blocks import POSITIONS
+from ..text.batches import Encoder
+from ..text.vocabulary import Codec
 
 
 @dataclass(frozen=True)
@@ -47,19 +50,48 @@ class Train:
     start_from: str = ""  # a run whose weights and vocabulary to begin with; same model, same sizes
 
 
-@dataclass(frozen=True)
-class Recipe:
-    model: str
-    config: Any  # the model's own Config
+@dataclass(frozen=True, kw_only=True)
+class BaseRecipe:
+    """What the recipe of any run says: on which data, trained how."""
+
     data: Data = field(default_factory=Data)
     train: Train = field(default_factory=Train)
 
     @classmethod
-    def load(cls, path: Path | str, overrides: Iterable[str] = ()) -> Recipe:
+    def load(cls, path: Path | str, overrides: Iterable[str] = ()) -> Self:
         return cls.of(config.load(path, overrides))
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Recipe:
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        return config.build(cls, values)
+
+    def dump(self) -> str:
+        return config.dump(self)
+
+    @property
+    def system(self) -> str:
+        """The system's name."""
+        raise TypeError(f"{type(self).__name__} must define system")
+
+    @property
+    def vocabulary(self) -> str:
+        """Where the words come from: the training split (`train`), all splits (`all`), or what was pretrained."""
+        return self.data.vocabulary
+
+    def encoder(self, codec: Codec) -> Encoder:
+        """Turns text, and evidence where the system reads any, into what it reads."""
+        return Encoder(codec, self.data.max_context, self.data.max_reply)
+
+
+@dataclass(frozen=True)
+class Recipe(BaseRecipe):
+    """The recipe of a system in models/."""
+
+    model: str
+    config: Any  # the model's own Config
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
         rest = dict(values)
         own = rest.pop("model", {})
         if not isinstance(own, Mapping):
@@ -69,13 +101,21 @@ class Recipe:
             raise BadConfig("missing key 'model.name'", "known: " + ", ".join(models.names()))
         model = models.find(str(own.pop("name")))
         built: Any = config.build(model.Config, own, "model")
-        sections = config.build(_Sections, rest)
+        sections = config.build(BaseRecipe, rest)
         _check(built, sections.data)
-        return cls(model.__module__.rpartition(".")[2], built, sections.data, sections.train)
+        return cls(model.__module__.rpartition(".")[2], built, data=sections.data, train=sections.train)
 
     def dump(self) -> str:
         own = {"name": self.model, **vars(self.config)}
         return config.dump({"model": own, "data": self.data, "train": self.train})
+
+    @property
+    def system(self) -> str:
+        return self.model
+
+    def encoder(self, codec: Codec) -> Encoder:
+        see = partial(models.find(self.model).see, self.config)
+        return Encoder(codec, self.data.max_context, self.data.max_reply, see)
 
 
 def _check(own: Any, data: Data) -> None:
@@ -99,9 +139,3 @@ def _check(own: Any, data: Data) -> None:
     for problem, holds in checks.items():
         if not holds:
             raise BadConfig(problem)
-
-
-@dataclass(frozen=True)
-class _Sections:
-    data: Data = field(default_factory=Data)
-    train: Train = field(default_factory=Train)

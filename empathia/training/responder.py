@@ -13,7 +13,6 @@ from ..decoding.contract import Decoding, Hypothesis, Specials
 from ..decoding.search import candidates
 from ..nn.blocks import POSITIONS
 from ..text.batches import Inputs, collate_seen, padded
-from .prepare import encoder_of
 from .run import Run
 
 #: contexts → what is known of each; perception, knowledge and exemplars behind one call
@@ -25,10 +24,10 @@ class RunResponder:
     asked for evidence where the model reads any and the caller has none; without it the words must do."""
 
     def __init__(self, run: Run, decoding: Decoding | None = None, find: Find | None = None) -> None:
-        self.find = find if run.model.needs(run.recipe.config) else None
+        self.find = find if run.model.needs(run.model.config) else None
         self.run, self.name = run, run.name
         self.decoding = decoding or Decoding(method="beam", beam=5, keep=5, block_ngrams=3, length_penalty=1.0)
-        self.encoder = encoder_of(run.recipe, run.vocabulary)
+        self.encoder = run.recipe.encoder(run.vocabulary)
         self.specials = Specials.of(run.vocabulary)
 
     def reply(self, context: Context, wish: Wish | None = None) -> Reply:

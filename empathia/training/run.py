@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import models
-from ..core import places
+from ..core import config, places
 from ..core.errors import MissingFile, nearest
 from ..core.files import atomic
-from ..models.base import EmpatheticModel
-from ..text.vocabulary import Vocabulary
+from ..models.base import System
+from ..text.vocabulary import Codec, Vocabulary
 from .checkpoint import load_weights
 from .loop import WEIGHTS
-from .recipe import Recipe
+from .recipe import BaseRecipe, Recipe
 
 CONFIG, VOCABULARY, CARD = "config.toml", "vocabulary.json", "card.md"
 
@@ -26,14 +26,14 @@ CONFIG, VOCABULARY, CARD = "config.toml", "vocabulary.json", "card.md"
 class Run:
     name: str
     folder: Path
-    recipe: Recipe
-    vocabulary: Vocabulary
-    model: EmpatheticModel
+    recipe: BaseRecipe
+    vocabulary: Codec
+    model: System
 
     @property
     def conditions(self) -> str:
         """What every figure of this run must say of itself."""
-        return self.conditions_under(f"{self.recipe.data.vocabulary}-{self.vocabulary.size}")
+        return self.conditions_under(f"{self.recipe.vocabulary}-{self.vocabulary.size}")
 
     def conditions_under(self, vocabulary: str) -> str:
         """The same for a figure under another vocabulary than the run's own."""
@@ -65,23 +65,28 @@ def open_run(name: str) -> Run:
         raise MissingFile(f"no run '{name}'", hint)
     if not (folder / WEIGHTS).exists():
         raise MissingFile(f"run '{name}' has no trained weights yet", "train it to its first validation")
-    recipe = Recipe.load(folder / CONFIG)
+    values = config.load(folder / CONFIG)
+    if "t5" in values:
+        from .t5.recipe import opened  # brings transformers, which other runs do without
+
+        return opened(values, folder)
+    recipe = Recipe.of(values)
     vocabulary = Vocabulary.load(folder / VOCABULARY)
     model = models.find(recipe.model)(recipe.config, vocabulary.size)
     load_weights(folder / WEIGHTS, model)
     return Run(folder.name, folder, recipe, vocabulary, model.eval())
 
 
-def write_card(run: Run, vectors: str, lines: list[str]) -> None:
+def write_card(run: Run, origin: str, lines: list[str]) -> None:
     """What the weights are, what they learned from, under which licence, and what they reached."""
     parameters = sum(p.numel() for p in run.model.parameters())
     text = [
         f"# {run.name}",
         "",
-        f"- system: `{run.recipe.model}`, {parameters / 1e6:.2f} M parameters",
+        f"- system: `{run.recipe.system}`, {parameters / 1e6:.2f} M parameters",
         f"- data: {run.recipe.data.corpus}; vocabulary of {run.vocabulary.size} words from "
-        + ("all splits" if run.recipe.data.vocabulary == "all" else "the training split"),
-        f"- word vectors: {vectors}",
+        + {"all": "all splits", "train": "the training split"}.get(run.recipe.vocabulary, run.recipe.vocabulary),
+        f"- began with: {origin}",
         "- licence of the weights: CC BY-NC 4.0, as the corpus they were trained on",
         "- limits: English, short everyday conversations; not a person, not advice, not for crises",
         "",

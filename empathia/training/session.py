@@ -6,10 +6,11 @@ import json
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from rich.console import Console
@@ -18,20 +19,42 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from .. import models
 from ..core.errors import BadConfig, EmpathiaError
 from ..core.files import atomic, existing
-from ..models.base import EmpatheticModel
-from ..text.vocabulary import Vocabulary
+from ..models.base import EmpatheticModel, System
+from ..text.vocabulary import Codec, Vocabulary
 from .checkpoint import load_weights
 from .loop import CHECKPOINT, WEIGHTS, Trainer, Update, Watcher, check
 from .prepare import build_vocabulary, read_split, start_vectors
 from .processes import Processes, processes
-from .recipe import Recipe
+from .recipe import BaseRecipe, Recipe
 from .run import CONFIG, VOCABULARY, folder_of, open_run, write_card
 from .validate import Validation
 
 LOG = "log.jsonl"
 
 
-def train(recipe: Recipe, folder: Path, *, fresh: bool = False, stop_at: int | None = None) -> Path:
+@dataclass(frozen=True)
+class Beginning:
+    """A run before its first update."""
+
+    vocabulary: Codec
+    model: System
+    origin: str  # where the weights come from, for the card
+
+
+Begin = Callable[[Any, Path, Processes], Beginning]
+
+
+def begin(recipe: Recipe, folder: Path, group: Processes) -> Beginning:
+    """A system of models/: its words, and random weights but for the word vectors, or those of another run."""
+    vocabulary = _vocabulary(folder, recipe, group)
+    torch.manual_seed(recipe.train.seed)
+    model = models.find(recipe.model)(recipe.config, vocabulary.size)
+    return Beginning(vocabulary, model, _start(model, vocabulary, recipe))
+
+
+def train(
+    recipe: BaseRecipe, folder: Path, *, fresh: bool = False, stop_at: int | None = None, begin: Begin = begin
+) -> Path:
     """Train `recipe` in `folder`, going on where an earlier session stopped; returns the folder."""
     check(recipe.train)
     with processes() as group, ExitStack() as open_things:
@@ -39,15 +62,12 @@ def train(recipe: Recipe, folder: Path, *, fresh: bool = False, stop_at: int | N
             _claim(folder, recipe, fresh)
         group.wait()
         console = Console(stderr=True, quiet=not group.first)
-        vocabulary = _vocabulary(folder, recipe, group)
-        training, validation = (read_split(recipe, split, vocabulary).encoded for split in ("train", "valid"))
-        torch.manual_seed(recipe.train.seed)
-        model = models.find(recipe.model)(recipe.config, vocabulary.size)
-        vectors = _begin(model, vocabulary, recipe)
-        trainer = Trainer(model, recipe.train, training, validation, folder, group)
+        begun = begin(recipe, folder, group)
+        training, validation = (read_split(recipe, split, begun.vocabulary).encoded for split in ("train", "valid"))
+        trainer = Trainer(begun.model, recipe.train, training, validation, folder, group)
         resumed = trainer.resume()
         where = f"going on at update {trainer.progress.update}" if resumed else "starting"
-        console.print(f"{folder.name}: {recipe.model}, {len(training):,} examples, {vectors}; {where}")
+        console.print(f"{folder.name}: {recipe.system}, {len(training):,} examples, {begun.origin}; {where}")
         watch = open_things.enter_context(_watching(folder, trainer, console)) if group.first else _nothing
         progress = trainer.run(watch, stop_at)
         if group.first and progress.best is not None:
@@ -55,7 +75,7 @@ def train(recipe: Recipe, folder: Path, *, fresh: bool = False, stop_at: int | N
             best = f"best validation perplexity {progress.best:.2f} at update {progress.best_update}"
             hours = progress.seconds / 3600
             trained = f"{best} of {progress.update}, epoch {progress.epoch}; {hours:.2f} h of training"
-            write_card(open_run(str(folder)), vectors, [f"- trained: {trained}", "", history])
+            write_card(open_run(str(folder)), begun.origin, [f"- trained: {trained}", "", history])
             console.print(f"{folder.name}: {trained}")
     return folder
 
@@ -65,15 +85,15 @@ def _line(row: dict[str, float | None]) -> str:
     return f"- update {row['update']}: validation perplexity {row['perplexity']:.2f}{accuracy}"
 
 
-def _same(config: Path, recipe: Recipe) -> bool:
+def _same(config: Path, recipe: BaseRecipe) -> bool:
     """As recipes, not as bytes: an option that is new since then, at its default, changes nothing."""
     try:
-        return Recipe.load(config) == recipe
+        return type(recipe).load(config) == recipe
     except EmpathiaError:
         return False
 
 
-def _claim(folder: Path, recipe: Recipe, fresh: bool) -> None:
+def _claim(folder: Path, recipe: BaseRecipe, fresh: bool) -> None:
     """Make the folder this recipe's; a folder that another recipe made is not overwritten."""
     config = folder / CONFIG
     if fresh:
@@ -96,7 +116,7 @@ def _vocabulary(folder: Path, recipe: Recipe, group: Processes) -> Vocabulary:
     return Vocabulary.load(path)
 
 
-def _begin(model: EmpatheticModel, vocabulary: Vocabulary, recipe: Recipe) -> str:
+def _start(model: EmpatheticModel, vocabulary: Vocabulary, recipe: Recipe) -> str:
     """The weights before the first update; returns where they come from, for the card."""
     start = recipe.train.start_from
     if not start:
