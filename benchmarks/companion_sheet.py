@@ -1,7 +1,7 @@
 """The companion's replies to our own situations, every one, and how often three known faults are in them.
 
     python benchmarks/companion_sheet.py [--out docs/companion-samples.md] [--replies FILE.jsonl] [--record]
-    python benchmarks/companion_sheet.py --marks MARKS.json --key KEY.json [--pairs PAIRS.json] [--record]
+    python benchmarks/companion_sheet.py --marks MARKS --key KEY [--pairs PAIRS] [--replies FILE.jsonl] [--record]
 
 128 situations written for the project and never trained on, four per emotion. The same adapter answers twice: bare
 (one reply, no evidence, no choice: what the pilot was) and as the default does. Three faults that readers of the pilot
@@ -13,7 +13,8 @@ asked      a question made of words that the speaker has just used
 
 The rules see words only. `--replies` keeps both replies of each situation, in random order under neutral names, with a
 key beside it (`FILE.key.json`); a reader who does not see the key may mark faults in it (`{"3-A": ["sympathy"], …}`),
-and `--marks` counts those; `--pairs` counts which of the two was found better (`{"3": "A", "4": "tie", …}`).
+and `--marks` counts those; `--pairs` counts which of the two was found better (`{"3": "A", "4": "tie", …}`). With
+`--replies` beside `--marks` the rules are counted once more, in the replies that were read.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from empathia.commands.responders import companion_of
 from empathia.companion import Companion, Settings
 from empathia.companion.choose import asked_again
 from empathia.core.errors import EmpathiaError
-from empathia.core.files import read_json, write_json
+from empathia.core.files import read_json, read_jsonl, write_json
 from empathia.core.types import Context, Reply
 from empathia.evaluation import board
 
@@ -91,6 +92,11 @@ def main() -> None:
     if args.marks:
         key = read_json(args.key)
         counted(read_json(args.marks), key, args.record)
+        if args.replies:
+            rows = [row for _, row in read_jsonl(args.replies)]
+            for name in sorted(set(key.values())):
+                said = [row[place] for row in rows for place, system in key.items() if system == name and place in row]
+                ruled(name, list(situations()), said, args.record)
         if args.pairs:
             preferred(read_json(args.pairs), key, args.record)
         return
@@ -103,12 +109,16 @@ def main() -> None:
         with counting(name, len(known)) as advance:
             answered[name] = [reply for one in known for reply in [companion.reply(one.context)] if not advance(1)]
     for name, replies in answered.items():
-        found = [faults(one, reply.text) for one, reply in zip(known, replies, strict=True)]
-        tell(name, "rules", {fault: sum(fault in f for f in found) for fault in FAULTS[:3]}, len(known), args.record)
+        ruled(name, known, [reply.text for reply in replies], args.record)
     if args.out:
         args.out.write_text(sheet(known, answered["companion"]), encoding="utf-8")
     if args.replies:
         shuffled(known, answered, args.replies)
+
+
+def ruled(system: str, known: Sequence[Situation], replies: Sequence[str], record: bool) -> None:
+    found = [faults(one, reply) for one, reply in zip(known, replies, strict=True)]
+    tell(system, "rules", {fault: sum(fault in f for f in found) for fault in FAULTS[:3]}, len(known), record)
 
 
 def tell(system: str, judge: str, counts: Mapping[str, int], of: int, record: bool) -> None:
