@@ -77,7 +77,7 @@ def main() -> None:
     judge.add_argument("files", type=Path, nargs="+", help="the parts of one system's replies")
     judge.add_argument("--name", help="what the board shall call it (default: the replies' own)")
     judge.add_argument("--record", action="store_true")
-    judge.add_argument("--split", default="test", help="where the contexts of a bare file stand")
+    judge.add_argument("--split", default="test", help="whose contexts they answer")
     bare = tasks.add_parser("bare")
     bare.add_argument("files", type=Path, nargs="+")
     bare.add_argument("--out", type=Path, required=True)
@@ -194,7 +194,8 @@ def own_part(examples: Sequence[Example], part: str) -> list[Example]:
 def score(args: argparse.Namespace) -> None:
     found = [r for file in args.files for r in (filled(file, args) if file.suffix == ".tsv" else read_replies(file))]
     name = args.name or found[0].system
-    scores = score_replies(found, sentence_encoder.load(announce), conditions="corpus:empathetic-dialogues")
+    conditions = f"corpus:empathetic-dialogues|split:{args.split}"
+    scores = score_replies(found, sentence_encoder.load(announce), conditions=conditions)
     for one in scores:
         print(one)
     if args.record:
