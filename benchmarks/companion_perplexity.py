@@ -124,8 +124,8 @@ def report(name: str, model: Any, sequences: Sequence[Forced], args: argparse.Na
     words = sum(s.words for s in sequences)
     value = math.exp(nats / words)
     print(f"{name}: {value:.2f} per word, {math.exp(nats / tokens):.2f} per token, {nats / tokens:.4f} nats per token")
-    if args.record and not args.limit:
-        signature = f"corpus:empathetic-dialogues|split:{args.split}|words:{words}|vocabulary:open|notes:{name}"
+    if args.record:
+        signature = f"corpus:empathetic-dialogues|split:{args.split}|conversations:{len(sequences)}|words:{words}|vocabulary:open|notes:{name}"
         board.record("companion", f"companion/perplexity_per_word_{name}", value, "", signature)
 
 
