@@ -125,7 +125,8 @@ def report(name: str, model: Any, sequences: Sequence[Forced], args: argparse.Na
     value = math.exp(nats / words)
     print(f"{name}: {value:.2f} per word, {math.exp(nats / tokens):.2f} per token, {nats / tokens:.4f} nats per token")
     if args.record:
-        signature = f"corpus:empathetic-dialogues|split:{args.split}|conversations:{len(sequences)}|words:{words}|vocabulary:open|notes:{name}"
+        counted = f"conversations:{len(sequences)}|words:{words}"
+        signature = f"corpus:empathetic-dialogues|split:{args.split}|{counted}|vocabulary:open|notes:{name}"
         board.record("companion", f"companion/perplexity_per_word_{name}", value, "", signature)
 
 
