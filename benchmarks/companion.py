@@ -3,15 +3,14 @@
     python benchmarks/companion.py replies --split test --out replies.jsonl [--limit N] [--without plan] [--model base]
     python benchmarks/companion.py ablations --split valid --limit 400 --out FOLDER
     python benchmarks/companion.py score replies.jsonl [more.jsonl] [--record]
-    python benchmarks/companion.py bare replies.jsonl [more.jsonl] --out benchmarks/replies/companion-test.tsv
     python benchmarks/companion.py tune candidates.jsonl
     python benchmarks/companion.py intents [--contexts 200] [--record]
     python benchmarks/companion.py latency [--record]
 
 `replies` goes on where it was stopped; beside the replies it writes every candidate with its scores
 (`OUT.candidates.jsonl`), from which `tune` finds the weights of the choice, on the validation split only. Gold replies
-are written to the file for the scorer and are never seen by the companion. `bare` keeps ids and our own words only,
-which may stand in the repository; `score` takes such a file too and reads the rest from the corpus.
+are written to the file for the scorer and are never seen by the companion. Replies quote the corpus now and then, so
+such files stay out of the repository.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ from empathia.companion import Companion, Settings
 from empathia.companion.choose import Weights
 from empathia.companion.engines.contract import Sampling
 from empathia.companion.plan import plan
-from empathia.core.errors import BadFile, EmpathiaError
-from empathia.core.files import atomic, read_jsonl
+from empathia.core.errors import EmpathiaError
+from empathia.core.files import read_jsonl
 from empathia.core.replies import SystemReply, read_replies
 from empathia.core.taxonomy import INTENTS
 from empathia.core.types import Example, Responder, Wish
@@ -78,9 +77,6 @@ def main() -> None:
     judge.add_argument("--name", help="what the board shall call it (default: the replies' own)")
     judge.add_argument("--record", action="store_true")
     judge.add_argument("--split", default="test", help="whose contexts they answer")
-    bare = tasks.add_parser("bare")
-    bare.add_argument("files", type=Path, nargs="+")
-    bare.add_argument("--out", type=Path, required=True)
     tune = tasks.add_parser("tune")
     tune.add_argument("files", type=Path, nargs="+")
     tune.add_argument("--trials", type=int, default=1000)
@@ -92,7 +88,7 @@ def main() -> None:
     pace.add_argument("--contexts", type=int, default=20)
     args = parser.parse_args()
     todo = {"replies": replies, "ablations": ablations, "score": score, "tune": tuned, "intents": asked_intents}
-    {**todo, "bare": kept_bare, "latency": latency}[args.task](args)
+    {**todo, "latency": latency}[args.task](args)
 
 
 # Replies -----------------------------------------------------------------------------------------------------
@@ -192,7 +188,7 @@ def own_part(examples: Sequence[Example], part: str) -> list[Example]:
 
 
 def score(args: argparse.Namespace) -> None:
-    found = [r for file in args.files for r in (filled(file, args) if file.suffix == ".tsv" else read_replies(file))]
+    found = [reply for file in args.files for reply in read_replies(file)]
     name = args.name or found[0].system
     conditions = f"corpus:empathetic-dialogues|split:{args.split}"
     scores = score_replies(found, sentence_encoder.load(announce), conditions=conditions)
@@ -200,25 +196,6 @@ def score(args: argparse.Namespace) -> None:
         print(one)
     if args.record:
         board.record_scores(TOPIC, name, scores)
-
-
-def kept_bare(args: argparse.Namespace) -> None:
-    found = [reply for file in args.files for reply in read_replies(file)]
-    with atomic(args.out) as out:
-        out.writelines(f"{one.id}\t{one.reply}\n" for one in sorted(found, key=lambda one: one.id))
-
-
-def filled(path: Path, args: argparse.Namespace) -> list[SystemReply]:
-    """The replies of a bare file with what the corpus says of their contexts."""
-    examples = {example.id: example for example in contexts_of(args.split, None)}
-    found = []
-    for line, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        name, _, reply = text.partition("\t")
-        if name not in examples:
-            raise BadFile(path, f"the {args.split} split has no context '{name}'", line=line, hint="name its --split")
-        context, gold = examples[name].context, examples[name].gold
-        found.append(SystemReply(name, path.stem, context, reply, gold.reply, gold.emotion))
-    return found
 
 
 class Choices:

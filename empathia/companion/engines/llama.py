@@ -1,11 +1,11 @@
 """llama.cpp in this process, through the `xllamacpp` wheel: any GGUF file, on the CPU.
 
-Same seed, same reply. llama.cpp's sums come out in another order, and so
-with other last bits, when flash attention is on or when the sequences of a batch share one cache; two replies then
-part ways at some token. So each slot here has its own cache and flash attention is off. With weights of 4 or 8 bits a
-reply then does not depend on what the cache already held, on its neighbours in the batch or on the number of threads
-(measured on short replies; over whole replies of the merged model, with other conversations in the batch, one in three
-still parted ways). The price is a third more time for a prompt that is read for the first time.
+Same seed, same reply. llama.cpp's sums come out in another order, and so with other last bits, when flash attention is
+on or when the sequences of a batch share one cache; two replies then part ways at some token. So each slot here has
+its own cache and flash attention is off. With weights of 4 or 8 bits a reply then does not depend on what the cache
+already held, on its neighbours in the batch or on the number of threads (measured on short replies; over whole replies
+of the merged model, with other conversations in the batch, one in three still parted ways). The price is a third more
+time for a prompt that is read for the first time.
 
 Threads: this build of llama.cpp waits at OpenMP's barriers, where libgomp spins for milliseconds before it sleeps. With
 another process on the machine the thread that is waited for may not be running, and all that spinning is lost: four

@@ -16,7 +16,7 @@ from .run import Data, train
 @dataclass(frozen=True)
 class Recipe:
     adapter: str  # its name
-    start: str = ""  # a folder under the recipes' root with an adapter to begin with
+    start: str = ""  # folder of an adapter to begin with; else a new one
     data: Data = field(default_factory=Data)
     train: Settings = field(default_factory=Settings)
 
