@@ -9,6 +9,7 @@ event names, by their words.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,8 @@ VOTERS = 24
 FLOOR, SHARPNESS = 0.4, 3.0
 #: Words of a thing's name at most.
 _LONGEST_NAME = 3
+#: Events that are compared with all heads at once.
+_TOGETHER = 256
 _NO_THINGS = listed("no_things")
 
 Voters = list[tuple[int, float]]  # place of a head, its similarity
@@ -70,7 +73,7 @@ class Store:
         try:
             self._heads = (folder / HEADS).read_text(encoding="utf-8").splitlines()
             self._tails = (folder / TAILS).read_text(encoding="utf-8").splitlines()
-            self._tuples: NDArray[np.int32] = np.load(folder / TUPLES, mmap_mode="r")
+            self._tuples: NDArray[np.int32] = np.load(folder / TUPLES)
             self._starts: NDArray[np.int64] = np.load(folder / STARTS)
             self._index: Any = faiss.read_index(str(folder / FAISS))
             whole = len(self._heads) == len(self._starts) - 1 == self._index.ntotal == card["heads"]
@@ -94,15 +97,28 @@ class Store:
         if not events:
             return found
         vectors = self._vectors(events)
+        for start in range(0, len(events), _TOGETHER):
+            stretch = slice(start, start + _TOGETHER)
+            self._add_tails(found[stretch], events[stretch], vectors[stretch], relations, most)
+        return found
+
+    def _add_tails(
+        self,
+        found: list[list[Inference]],
+        events: Sequence[str],
+        vectors: NDArray[np.float32],
+        relations: Sequence[str],
+        most: int,
+    ) -> None:
+        similarity_EH = vectors @ self._vectors_of_heads.T
         for relation in relations:
             place = RELATIONS.index(relation)
-            near = self._nearest(vectors, place)
+            near = self._nearest(similarity_EH, place)
             for event, voters, own in zip(events, near, found, strict=True):
                 if relation in OF_THINGS:
                     named = [(head, 1.0) for head in self.things(event) if self._has(place)[head]]
                     voters = named or ([] if "person" in event else voters)
                 own += self._voted(relation, place, voters, most)
-        return found
 
     def things(self, event: str) -> list[int]:
         """Heads of ConceptNet that an event names, longest names first and no word twice."""
@@ -118,7 +134,8 @@ class Store:
 
     def heads(self, event: str, relation: str) -> list[tuple[str, float]]:
         """The heads that speak for an event's tails, with their similarity: to see why."""
-        [near] = self._nearest(self._vectors([event]), RELATIONS.index(relation))
+        similarity_1H = self._vectors([event]) @ self._vectors_of_heads.T
+        [near] = self._nearest(similarity_1H, RELATIONS.index(relation))
         return [(self._heads[head], similarity) for head, similarity in near]
 
     def _voted(self, relation: str, place: int, voters: Voters, most: int) -> list[Inference]:
@@ -134,23 +151,23 @@ class Store:
         return best(relation, {tail: nearest * vote / total for tail, vote in votes.items()}, most)
 
     def _tails_of(self, head: int, place: int) -> Iterator[str]:
-        for tail, relation, learned in self._tuples[self._starts[head] : self._starts[head + 1]]:
+        for tail, relation, learned in self._tuples[self._starts[head] : self._starts[head + 1]].tolist():
             if relation == place and (learned or not self.learned):
                 yield self._tails[tail]
 
-    def _nearest(self, vectors: NDArray[np.float32], place: int) -> list[Voters]:
-        """For each vector the heads nearest to it that have tails of that relation."""
-        from faiss import IDSelectorBitmap, SearchParameters
-
-        has = self._has(place)
-        if not has.any():
-            return [[] for _ in vectors]
-        only = IDSelectorBitmap(np.packbits(has, bitorder="little"))  # type: ignore[call-arg, arg-type]
-        near = SearchParameters(sel=only)  # type: ignore[call-arg]
-        scores, heads = self._index.search(vectors, min(VOTERS, int(has.sum())), params=near)
+    def _nearest(self, similarity_EH: NDArray[np.float32], place: int) -> list[Voters]:
+        """For each event the heads nearest to it that have tails of that relation, nearest first."""
+        heads = np.flatnonzero(self._has(place))
+        scores = similarity_EH[:, heads]
+        count = min(VOTERS, len(heads))
+        if count < len(heads):
+            nearest = np.argpartition(scores, -count, axis=1)[:, -count:]
+            heads, scores = heads[nearest], np.take_along_axis(scores, nearest, axis=1)
+        else:
+            heads = np.broadcast_to(heads, scores.shape)
         return [
-            [(int(h), min(1.0, float(s))) for s, h in zip(ss, hs, strict=True) if h >= 0 and s > FLOOR]
-            for ss, hs in zip(scores, heads, strict=True)
+            [(int(heads_V[i]), min(1.0, float(scores_V[i]))) for i in np.argsort(-scores_V) if scores_V[i] > FLOOR]
+            for heads_V, scores_V in zip(heads, scores, strict=True)
         ]
 
     def _has(self, place: int) -> NDArray[np.bool_]:
@@ -171,6 +188,12 @@ class Store:
             named = {" ".join(singular(w) for w in self._heads[i].split()): int(i) for i in np.flatnonzero(has)}
             self._things = {name: head for name, head in named.items() if name not in _NO_THINGS}
         return self._things
+
+    @cached_property
+    def _vectors_of_heads(self) -> NDArray[np.float32]:
+        """All of them, unpacked: one product is many times as fast as a search of the index for each relation."""
+        vectors: NDArray[np.float32] = self._index.reconstruct_n(0, len(self._heads))
+        return vectors
 
     def _vectors(self, events: Sequence[str]) -> NDArray[np.float32]:
         if self._encoder is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from ..core.types import Inference
 from .wordlists import listed
@@ -15,14 +16,17 @@ ALIKE = 0.6
 
 _WORD = re.compile(r"[a-z0-9_']+")
 _LIGHT = listed("light")
+_REMEMBERED = 1 << 17  # a corpus asks for the same tails again and again
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def tidy(tail: str) -> str:
     """A tail in one form: lower case, single spaces, no full stop, underscores as «something»."""
     plain = " ".join(tail.lower().replace("___", "something").split()).strip(" .,;!")
     return "" if re.sub(r"[^a-z]+", " ", plain).strip() in NOTHING else plain
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def words(tail: str) -> frozenset[str]:
     """What a tail is about: its words in their plain form, light ones left out unless there are no others."""
     all_words = _WORD.findall(tail.lower())
