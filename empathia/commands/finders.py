@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import BadFile, BadInput, MissingFile, nearest
-from ..core.types import Context, Evidence, Inference
+from ..core.types import Context, Evidence
 
 if TYPE_CHECKING:
     from ..exemplars import Recall
@@ -68,13 +68,10 @@ class Finder:
         return [tuple(label[turn.text] for turn in context.turns) for context in contexts]
 
     def _inferences(self, contexts: Sequence[Context], known: Sequence[Evidence]) -> Iterable[Any]:
-        from ..knowledge import RELATIONS, infer
-        from ..knowledge.events import events
+        from ..knowledge import RELATIONS, infer_all
 
         texts = [cause_text(context, seen.causes) for context, seen in zip(contexts, known, strict=True)]
-        asked = list(dict.fromkeys(event for text in texts for event in events(text)))
-        together = _Asked(self._inferrer, asked, RELATIONS)
-        return [infer(together, text, RELATIONS, TAILS) for text in texts]
+        return infer_all(self._inferrer, texts, RELATIONS, TAILS)
 
     def _exemplars(self, contexts: Sequence[Context], known: Sequence[Evidence]) -> Iterable[Any]:
         return self._recall.exemplars_of(contexts, [seen.emotion for seen in known], EXEMPLARS)
@@ -99,17 +96,6 @@ class Finder:
             return recall(BANK, self._say)
         except (BadFile, MissingFile):  # never indexed here, or with another encoder
             return recall(announce=self._say)
-
-
-class _Asked:
-    """An inferrer that was asked for many events at once, and answers for each from memory."""
-
-    def __init__(self, inferrer: Inferrer, events: Sequence[str], relations: Sequence[str]) -> None:
-        self.name, self.signature = inferrer.name, inferrer.signature
-        self._tails = dict(zip(events, inferrer.tails(events, relations, 2 * TAILS), strict=True))
-
-    def tails(self, events: Sequence[str], relations: Sequence[str], most: int = 5) -> list[list[Inference]]:
-        return [self._tails[event] for event in events]
 
 
 def cause_text(context: Context, causes: Sequence[int] | None) -> str:

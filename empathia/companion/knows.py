@@ -13,11 +13,9 @@ MOST = 3
 
 
 def inferences(
-    inferrer: Inferrer, contexts: Sequence[Context], seen: Sequence[Evidence | None]
+    inferrer: Inferrer, contexts: Sequence[Context], seen: Sequence[Evidence]
 ) -> list[tuple[Inference, ...]]:
-    return [
-        evidence(inferrer, context, known, MOST).inferences or () for context, known in zip(contexts, seen, strict=True)
-    ]
+    return [known.inferences or () for known in evidence(inferrer, contexts, seen, MOST)]
 
 
 def said(inference: Inference) -> str:

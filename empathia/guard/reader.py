@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from ..core.errors import BadFile
-from ..core.places import shipped
+from ..core import places
 from .normalise import sentences
 from .types import CATEGORIES, Category, Thresholds
 
@@ -146,7 +146,7 @@ def windows(text: str) -> Iterator[str]:
 def shipped_reader() -> Reader | None:
     """The reader of `weights/`, once per process; None, with one warning, if it cannot be had."""
     try:
-        return Reader(shipped() / "guard", shipped() / "perception")
+        return Reader(places.shipped() / "guard", places.shipped() / "perception")
     except (BadFile, ImportError) as error:
         log.warning("the crisis guard works by its rules alone: %s", error)
         return None

@@ -8,8 +8,8 @@ One seam, `Inferrer`, and behind it the tuples of ATOMIC and ConceptNet (`store`
 published one (`comet`). An utterance becomes events first (`events`); one without any has no inferences.
 """
 
-from .inferrer import Inferrer, evidence, infer
+from .inferrer import Inferrer, evidence, infer, infer_all
 from .relations import RELATIONS
 from .store import Store, store
 
-__all__ = ["RELATIONS", "Inferrer", "Store", "evidence", "infer", "store"]
+__all__ = ["RELATIONS", "Inferrer", "Store", "evidence", "infer", "infer_all", "store"]

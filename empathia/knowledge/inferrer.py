@@ -29,35 +29,56 @@ class Inferrer(Protocol):
 
 def infer(inferrer: Inferrer, text: str, relations: Sequence[str] = RELATIONS, most: int = 5) -> tuple[Inference, ...]:
     """The tails of an utterance, by relation and best first: of all its events together, none said twice."""
-    found = [tail for own in inferrer.tails(events(text), checked(relations), 2 * most) for tail in own]
+    [found] = infer_all(inferrer, [text], relations, most)
+    return found
+
+
+def infer_all(
+    inferrer: Inferrer, texts: Sequence[str], relations: Sequence[str] = RELATIONS, most: int = 5
+) -> list[tuple[Inference, ...]]:
+    """`infer` of each text, every event asked for once."""
+    told = [events(text) for text in texts]
+    asked = list(dict.fromkeys(event for own in told for event in own))
+    tails = dict(zip(asked, inferrer.tails(asked, checked(relations), 2 * most), strict=True))
+    return [_merged([tail for event in own for tail in tails[event]], checked(relations), most) for own in told]
+
+
+def _merged(tails: Sequence[Inference], relations: Sequence[str], most: int) -> tuple[Inference, ...]:
     merged: list[Inference] = []
-    for relation in checked(relations):
-        scores = gathered((tail.text, tail.score) for tail in found if tail.relation == relation)
+    for relation in relations:
+        scores = gathered((tail.text, tail.score) for tail in tails if tail.relation == relation)
         merged += best(relation, {tail: min(1.0, score) for tail, score in scores.items()}, most)
     return tuple(merged)
 
 
 def evidence(
     inferrer: Inferrer,
-    context: Context,
-    seen: Evidence | None = None,
+    contexts: Sequence[Context],
+    seen: Sequence[Evidence],
     most: int = 5,
     floor: float = 0.05,
     allowed: Callable[[str], bool] = lambda tail: True,
-) -> Evidence:
-    """What is known about a conversation, with a few inferences added, most telling relations first.
+) -> list[Evidence]:
+    """What is known about conversations, with a few inferences added, most telling relations first.
 
-    As in IMAGINE, they come from the turns that cause the feeling if `seen` names any; else from the speaker's last
-    turn that tells of an event. `allowed` has the last word on each tail: people's tuples are not always kind.
+    `allowed` has the last word on each tail: people's tuples are not always kind.
     """
-    seen = seen or Evidence()
+    texts = [_telling(context, known) for context, known in zip(contexts, seen, strict=True)]
+    made = []
+    for known, tails in zip(seen, infer_all(inferrer, texts, TELLING), strict=True):
+        by_relation: dict[str, list[Inference]] = {}
+        for tail in tails:
+            if tail.score >= floor and allowed(tail.text):
+                by_relation.setdefault(tail.relation, []).append(tail)
+        turns = [tail for rank in range(most) for r in TELLING for tail in by_relation.get(r, [])[rank : rank + 1]]
+        made.append(known.with_(inferences=tuple(turns[:most])))
+    return made
+
+
+def _telling(context: Context, seen: Evidence) -> str:
+    """As in IMAGINE, the turns that cause the feeling if any are named; else the speaker's last that tells of an
+    event."""
     own = [i for i, turn in enumerate(context.turns) if turn.speaker == "speaker"]
     causes = [i for i in own if i in (seen.causes or ())]
     told = [i for i in (causes or own[::-1]) if events(context.turns[i].text)]
-    text = ". ".join(context.turns[i].text for i in (told if causes else told[:1]))
-    by_relation: dict[str, list[Inference]] = {}
-    for tail in infer(inferrer, text, TELLING) if text else ():
-        if tail.score >= floor and allowed(tail.text):
-            by_relation.setdefault(tail.relation, []).append(tail)
-    turns = [tail for rank in range(most) for r in TELLING for tail in by_relation.get(r, [])[rank : rank + 1]]
-    return seen.with_(inferences=tuple(turns[:most]))
+    return ". ".join(context.turns[i].text for i in (told if causes else told[:1]))

@@ -157,17 +157,15 @@ class Store:
 
     def _nearest(self, similarity_EH: NDArray[np.float32], place: int) -> list[Voters]:
         """For each event the heads nearest to it that have tails of that relation, nearest first."""
-        heads = np.flatnonzero(self._has(place))
-        scores = similarity_EH[:, heads]
-        count = min(VOTERS, len(heads))
-        if count < len(heads):
-            nearest = np.argpartition(scores, -count, axis=1)[:, -count:]
-            heads, scores = heads[nearest], np.take_along_axis(scores, nearest, axis=1)
-        else:
-            heads = np.broadcast_to(heads, scores.shape)
+        having = np.flatnonzero(self._has(place))
+        scores_EV = similarity_EH[:, having]
+        heads_EV = np.broadcast_to(having, scores_EV.shape)
+        if len(having) > VOTERS:
+            nearest_EV = np.argpartition(scores_EV, -VOTERS, axis=1)[:, -VOTERS:]
+            heads_EV, scores_EV = having[nearest_EV], np.take_along_axis(scores_EV, nearest_EV, axis=1)
         return [
             [(int(heads_V[i]), min(1.0, float(scores_V[i]))) for i in np.argsort(-scores_V) if scores_V[i] > FLOOR]
-            for heads_V, scores_V in zip(heads, scores, strict=True)
+            for heads_V, scores_V in zip(heads_EV, scores_EV, strict=True)
         ]
 
     def _has(self, place: int) -> NDArray[np.bool_]:

@@ -55,9 +55,10 @@ class Attention(nn.Module):
             mask = torch.ones(steps, seen, dtype=torch.bool, device=query.device).tril(seen - steps)
         if bias_HTS is not None:
             mask = bias_HTS if mask is None else bias_HTS.masked_fill(~mask, -torch.inf)
-        mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        with torch.autocast("cpu", enabled=False):  # its gradient is several times as slow in bfloat16 as in float32
+            mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
         return self.out(mixed.transpose(1, 2).flatten(2))
 
     def _split(self, x_BTD: Tensor) -> Tensor:
-        """B T (H K) → B H T K"""
-        return x_BTD.unflatten(2, (self.heads, -1)).transpose(1, 2)
+        """B T (H K) → B H T K, in float32"""
+        return x_BTD.float().unflatten(2, (self.heads, -1)).transpose(1, 2)

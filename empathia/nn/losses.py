@@ -30,7 +30,7 @@ def token_nll(
     counts_N: Tensor | None = None,
 ) -> Tensor:
     """Summed cross-entropy over the whole vocabulary; each token counts `counts_N` times."""
-    logits_NV = F.linear(states_ND, weight_VD, bias_V)
+    logits_NV = F.linear(states_ND, weight_VD, bias_V).float()  # autocast leaves it in bfloat16
     if counts_N is None:
         return F.cross_entropy(logits_NV, gold_N, reduction="sum", label_smoothing=smoothing)
     return (counts_N * F.cross_entropy(logits_NV, gold_N, reduction="none", label_smoothing=smoothing)).sum()
@@ -58,7 +58,7 @@ def sampled_token_nll(
     drawn = head + torch.randperm(tail, device=device)[:sample]
     rare, place_N = gold_N.clamp(min=head).unique(return_inverse=True)
     ids = torch.cat([torch.arange(head, device=device), drawn, rare])  # gathered once: its gradient is V × D
-    logits = F.linear(states_ND, weight_VD[ids], bias_V[ids])
+    logits = F.linear(states_ND, weight_VD[ids], bias_V[ids]).float()
     common, estimate, own_rare = logits.split([head, sample, len(rare)], dim=1)
     own_rare_N = own_rare.gather(1, place_N[:, None])[:, 0]
     own_N = torch.where(gold_N < head, common.gather(1, gold_N.clamp(max=head - 1)[:, None])[:, 0], own_rare_N)

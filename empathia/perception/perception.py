@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.errors import BadFile, BadInput, MissingFile
-from ..core.places import shipped
+from ..core import places
 from ..core.taxonomy import EMOTIONS, EMOTIONS_AND_INTENTS, MECHANISMS
 from ..core.types import Context, Evidence, Turn
 from .candidates import distances
@@ -37,7 +37,7 @@ class Perception:
     """Texts to labels. Safe to share among threads."""
 
     def __init__(self, folder: Path | None = None, threads: int | None = None) -> None:
-        self.folder = folder or shipped() / "perception"
+        self.folder = folder or places.shipped() / "perception"
         self.threads = threads or _cores()
         if not (self.folder / "tokenizer.json").exists():
             raise MissingFile(f"no perception weights in {self.folder}", "get a fresh copy of weights/perception")

@@ -70,18 +70,23 @@ def test_only_what_was_asked_for(store):
         infer(store, "I lost my job", ["xReacts"])
 
 
-def test_a_conversation_gets_a_few_as_evidence(store):
-    told = evidence(store, Context.of("I lost my job.", "Oh no.", "Yes."), most=2)
+def known(store, context, seen=None, **options):
+    [found] = evidence(store, [context], [seen or Evidence()], **options)
+    return found
+
+
+def test_a_conversation_gets_a_few_as_known(store):
+    told = known(store, Context.of("I lost my job.", "Oh no.", "Yes."), most=2)
     assert [tail.relation for tail in told.inferences] == ["xReact", "xWant"]
     causes = Context.of("I lost my keys.", "Oh no.", "I passed my exam.")
     seen = Evidence(causes=(0,), sentiment=-0.2)
-    found = evidence(store, causes, seen)
+    found = known(store, causes, seen)
     assert found.sentiment == -0.2
     assert "proud" not in texts(found.inferences, "xReact")
-    assert evidence(store, causes).inferences[0].text == "proud"
-    assert evidence(store, Context.of("Hi.")).inferences == ()
-    assert "proud" not in texts(evidence(store, causes, allowed=lambda tail: tail != "proud").inferences, "xReact")
-    assert evidence(store, causes, floor=1.01).inferences == ()
+    assert known(store, causes).inferences[0].text == "proud"
+    assert known(store, Context.of("Hi.")).inferences == ()
+    assert "proud" not in texts(known(store, causes, allowed=lambda tail: tail != "proud").inferences, "xReact")
+    assert known(store, causes, floor=1.01).inferences == ()
 
 
 def test_a_second_opening_makes_nothing_anew(store):

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...core.errors import MissingFile
 from ...core.files import read_json, write_json
-from ...core.types import Context, Dialogue, Example
+from ...core.types import Context, Dialogue, Evidence, Example
 from ...exemplars.pairs import Bank
 from ...knowledge import store
 from ...perception import Perception
@@ -99,7 +99,7 @@ def knows(examples: Sequence[Example], say: Callable[[str], None]) -> dict[str, 
     except MissingFile as problem:
         say(f"teaching without commonsense: {problem}")
         return {}
-    found = inferences(inferrer, [e.context for e in asked], [None] * len(asked))
+    found = inferences(inferrer, [e.context for e in asked], [Evidence()] * len(asked))
     return {e.id: [said(one) for one in own] for e, own in zip(asked, found, strict=True) if own}
 
 
