@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..core.errors import BadFile
 from ..core import places
+from ..core.errors import BadFile
 from .normalise import sentences
 from .types import CATEGORIES, Category, Thresholds
 

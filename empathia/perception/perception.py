@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.errors import BadFile, BadInput, MissingFile
 from ..core import places
+from ..core.errors import BadFile, BadInput, MissingFile
 from ..core.taxonomy import EMOTIONS, EMOTIONS_AND_INTENTS, MECHANISMS
 from ..core.types import Context, Evidence, Turn
 from .candidates import distances

@@ -77,7 +77,7 @@ def test_files_that_are_missing_or_broken_are_one_warning(tmp_path, monkeypatch,
         (tmp_path / "guard").mkdir()
         for path in (shipped() / "guard").iterdir():
             (tmp_path / "guard" / path.name).write_bytes(path.read_bytes()[:1000])
-    monkeypatch.setattr("empathia.guard.reader.shipped", lambda: tmp_path)
+    monkeypatch.setattr("empathia.core.places.shipped", lambda: tmp_path)
     shipped_reader.cache_clear()
     try:
         with caplog.at_level(logging.WARNING):

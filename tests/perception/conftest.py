@@ -40,12 +40,12 @@ def trained() -> Path:
 @pytest.fixture
 def here(weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder, in which commands find `weights`."""
-    monkeypatch.setattr("empathia.perception.perception.shipped", lambda: weights.parent)
+    monkeypatch.setattr("empathia.core.places.shipped", lambda: weights.parent)
     if weights.name != "perception":
         link = tmp_path / "weights"
         link.mkdir()
         (link / "perception").symlink_to(weights)
-        monkeypatch.setattr("empathia.perception.perception.shipped", lambda: link)
+        monkeypatch.setattr("empathia.core.places.shipped", lambda: link)
     place = tmp_path / "here"
     place.mkdir()
     monkeypatch.chdir(place)

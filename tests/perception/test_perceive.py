@@ -145,7 +145,7 @@ def test_a_mistake_is_one_clear_line(
 def test_missing_weights_say_so(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("empathia.perception.perception.shipped", lambda: here)
+    monkeypatch.setattr("empathia.core.places.shipped", lambda: here)
     assert "no perception weights" in failure(capsys, "hi")
 
 
