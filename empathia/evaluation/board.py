@@ -156,8 +156,11 @@ def unit_of(score: Score) -> str:
 
 def running_command() -> str:
     """The command line of this process as one could type it again, free of this machine's folders."""
-    program = _portable(sys.argv[0])
-    started = ["python", program] if program.endswith(".py") else [Path(program).name]
+    program = Path(sys.argv[0])
+    if program.name == "__main__.py":
+        started = ["python", "-m", program.parent.name]
+    else:
+        started = ["python", _portable(str(program))] if program.suffix == ".py" else [program.name]
     return " ".join([*started, *(_portable(argument) for argument in sys.argv[1:])])
 
 

@@ -1,6 +1,6 @@
 """The tuples of ATOMIC and ConceptNet, found by meaning.
 
-An event's nearest heads (MiniLM, exact FAISS search) vote for their tails: a head of similarity s weighs
+An event's nearest heads (MiniLM, all compared) vote for their tails: a head of similarity s weighs
 ((s − floor) / (1 − floor))^sharpness. A tail's score is the share of all votes that it got times the similarity of
 the nearest head: similarity × support, between 0 and 1. For the relations of things the heads are the things that the
 event names, by their words.
@@ -9,7 +9,6 @@ event names, by their words.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -75,12 +74,14 @@ class Store:
             self._tails = (folder / TAILS).read_text(encoding="utf-8").splitlines()
             self._tuples: NDArray[np.int32] = np.load(folder / TUPLES)
             self._starts: NDArray[np.int64] = np.load(folder / STARTS)
-            self._index: Any = faiss.read_index(str(folder / FAISS))
-            whole = len(self._heads) == len(self._starts) - 1 == self._index.ntotal == card["heads"]
+            index: Any = faiss.read_index(str(folder / FAISS))
+            whole = len(self._heads) == len(self._starts) - 1 == index.ntotal == card["heads"]
             if not whole or len(self._tuples) != card["tuples"] or len(self._tails) != card["tails"]:
                 raise ValueError("its parts do not belong together")
         except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
             raise BadFile(folder, f"not a whole store: {error}", hint=again) from error
+        # Unpacked, because one product for all relations is many times as fast as a search of the index for each.
+        self._vectors_HD: NDArray[np.float32] = index.reconstruct_n(0, index.ntotal)
         self.folder, self.learned = folder, learned
         self.signature = f"store|{folder.name}" + ("|learned" if learned else "")
         self._load = encoder
@@ -110,7 +111,7 @@ class Store:
         relations: Sequence[str],
         most: int,
     ) -> None:
-        similarity_EH = vectors @ self._vectors_of_heads.T
+        similarity_EH = vectors @ self._vectors_HD.T
         for relation in relations:
             place = RELATIONS.index(relation)
             near = self._nearest(similarity_EH, place)
@@ -134,7 +135,7 @@ class Store:
 
     def heads(self, event: str, relation: str) -> list[tuple[str, float]]:
         """The heads that speak for an event's tails, with their similarity: to see why."""
-        similarity_1H = self._vectors([event]) @ self._vectors_of_heads.T
+        similarity_1H = self._vectors([event]) @ self._vectors_HD.T
         [near] = self._nearest(similarity_1H, RELATIONS.index(relation))
         return [(self._heads[head], similarity) for head, similarity in near]
 
@@ -186,12 +187,6 @@ class Store:
             named = {" ".join(singular(w) for w in self._heads[i].split()): int(i) for i in np.flatnonzero(has)}
             self._things = {name: head for name, head in named.items() if name not in _NO_THINGS}
         return self._things
-
-    @cached_property
-    def _vectors_of_heads(self) -> NDArray[np.float32]:
-        """All of them, unpacked: one product is many times as fast as a search of the index for each relation."""
-        vectors: NDArray[np.float32] = self._index.reconstruct_n(0, len(self._heads))
-        return vectors
 
     def _vectors(self, events: Sequence[str]) -> NDArray[np.float32]:
         if self._encoder is None:

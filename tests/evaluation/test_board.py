@@ -137,6 +137,7 @@ def test_a_command_is_written_without_this_machines_folders(repository: Path, mo
     monkeypatch.setenv("EMPATHIA_RUNS", str(repository / "runs"))
     for given, written in [
         (["/usr/bin/empathia", "train", "x y.toml"], "empathia train 'x y.toml'"),
+        ([str(here / "empathia" / "__main__.py"), "data"], "python -m empathia data"),
         ([str(here / "bench.py"), f"--out={here}/o.json"], "python bench.py --out=o.json"),
         (["empathia", str(repository / "runs" / "mime"), "--set", "a=1"], "empathia $EMPATHIA_RUNS/mime --set a=1"),
         (["empathia", "/elsewhere/replies.jsonl"], "empathia replies.jsonl"),

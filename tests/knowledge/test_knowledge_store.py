@@ -12,7 +12,7 @@ from knowledge_toys import WordEncoder
 
 from empathia.core.errors import BadFile, BadInput, MissingFile
 from empathia.core.types import Context, Evidence
-from empathia.knowledge import RELATIONS, Store, building, evidence, infer
+from empathia.knowledge import RELATIONS, Store, building, evidence, infer, infer_all
 from empathia.knowledge import store as opened
 from empathia.knowledge.tails import best, gathered, tidy
 
@@ -70,12 +70,25 @@ def test_only_what_was_asked_for(store):
         infer(store, "I lost my job", ["xReacts"])
 
 
+def test_many_texts_are_asked_about_at_once(store):
+    class Counting:
+        name, signature = "counting", ""
+
+        def tails(self, events, relations, most=5):
+            self.asked = list(events)
+            return store.tails(events, relations, most)
+
+    asked, said = Counting(), ["I lost my job.", "Hello there.", "I passed my exam. I lost my job."]
+    assert infer_all(asked, said) == [infer(store, text) for text in said]
+    assert len(asked.asked) == len(set(asked.asked)) == 2
+
+
 def known(store, context, seen=None, **options):
     [found] = evidence(store, [context], [seen or Evidence()], **options)
     return found
 
 
-def test_a_conversation_gets_a_few_as_known(store):
+def test_a_conversation_gets_a_few_as_evidence(store):
     told = known(store, Context.of("I lost my job.", "Oh no.", "Yes."), most=2)
     assert [tail.relation for tail in told.inferences] == ["xReact", "xWant"]
     causes = Context.of("I lost my keys.", "Oh no.", "I passed my exam.")
@@ -139,9 +152,9 @@ def test_a_stopped_build_goes_on(tuples_here, words_encoder, monkeypatch):
     np.save(kept[0], np.load(kept[0]) * 0)  # to see that it is taken as it stands
     store = opened()
     assert not list(folder.glob(".making-*"))
-    assert store._index.ntotal == len(store._heads)
-    assert not store._index.reconstruct(0).any()
-    assert store._index.reconstruct(5).any()
+    assert len(store._vectors_HD) == len(store._heads)
+    assert not store._vectors_HD[0].any()
+    assert store._vectors_HD[5].any()
 
 
 def test_a_killed_build_leaves_no_half_store(tuples_here):

@@ -141,3 +141,17 @@ def test_encoder_ignores_padding():
     other = x.clone()
     other[:, 3:] = 9.0
     torch.testing.assert_close(encoder(x, mask)[:, :3], encoder(other, mask)[:, :3])
+
+
+def test_in_bfloat16_attention_and_losses_stay_exact():
+    attention, x = Attention(8, heads=2, depth=8), torch.randn(1, 5, 8)
+    seen = []
+    attention.out.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].dtype))
+    weight, bias, gold = torch.randn(20, 8), torch.randn(20), torch.tensor([1, 15, 3])
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        attention(x)
+        losses = [
+            token_nll(x[0, :3], weight, bias, gold),
+            sampled_token_nll(x[0, :3], weight, bias, gold, head=4, sample=8),
+        ]
+    assert {*seen, *(loss.dtype for loss in losses)} == {torch.float32}
