@@ -4,7 +4,6 @@
     python benchmarks/companion.py ablations --split valid --limit 400 --out FOLDER
     python benchmarks/companion.py score replies.jsonl [more.jsonl] [--record]
     python benchmarks/companion.py tune candidates.jsonl
-    python benchmarks/companion.py intents [--contexts 200] [--record]
     python benchmarks/companion.py latency [--record]
 
 `replies` goes on where it was stopped; beside the replies it writes every candidate with its scores
@@ -40,7 +39,6 @@ from empathia.companion.plan import plan
 from empathia.core.errors import EmpathiaError
 from empathia.core.files import read_jsonl
 from empathia.core.replies import SystemReply, read_replies
-from empathia.core.taxonomy import INTENTS
 from empathia.core.types import Example, Responder, Wish
 from empathia.corpora import load
 from empathia.evaluation import board
@@ -80,15 +78,12 @@ def main() -> None:
     tune = tasks.add_parser("tune")
     tune.add_argument("files", type=Path, nargs="+")
     tune.add_argument("--trials", type=int, default=1000)
-    intents = tasks.add_parser("intents")
-    intents.add_argument("--contexts", type=int, default=200)
-    intents.add_argument("--record", action="store_true")
     pace = tasks.add_parser("latency")
     pace.add_argument("--record", action="store_true")
     pace.add_argument("--contexts", type=int, default=20)
     args = parser.parse_args()
-    todo = {"replies": replies, "ablations": ablations, "score": score, "tune": tuned, "intents": asked_intents}
-    {**todo, "latency": latency}[args.task](args)
+    todo = {"replies": replies, "ablations": ablations, "score": score, "tune": tuned, "latency": latency}
+    todo[args.task](args)
 
 
 # Replies -----------------------------------------------------------------------------------------------------
@@ -255,31 +250,6 @@ def tuned(args: argparse.Namespace) -> None:
     for name, weights in (("as they are", start), ("tuned", best[1])):
         print(f"{name}, on the held-out half:", {k: round(v, 4) for k, v in choices.figures(weights, rest).items()})
     print("Weights(" + ", ".join(f"{n}={w:.2f}" for n, w in zip(names, best[1], strict=True)) + ")")
-
-
-def asked_intents(args: argparse.Namespace) -> None:
-    """Is the intent asked for the one perceived in the reply?"""
-    from empathia.perception import load as perception
-
-    companion = companion_of(None, announce)
-    examples = contexts_of("test", args.contexts)
-    texts: dict[str, list[str]] = {intent: [] for intent in INTENTS}
-    with counting("intents", len(examples)) as advance:
-        for example in examples:
-            for intent, own in texts.items():  # one conversation after the other: each is read once
-                own.append(companion.reply(example.context, Wish(intent=intent)).text)
-            advance(1)
-    kept: dict[str, float] = {}
-    for intent, own in texts.items():
-        labels = [max(found, key=found.__getitem__) for found in perception().utterances(own)]
-        kept[intent] = 100 * labels.count(intent) / len(labels)
-        print(f"{intent:15} {kept[intent]:5.1f} %")
-    mean = statistics.mean(kept.values())
-    print(f"{'all':15} {mean:5.1f} %")
-    if args.record:
-        signature = f"corpus:empathetic-dialogues|split:test|contexts:{args.contexts}|judge:perception/utterance"
-        for name, value in {**kept, "all": mean}.items():
-            board.record(TOPIC, f"companion/intent_kept_{name}", value, "%", signature)
 
 
 # Time --------------------------------------------------------------------------------------------------------

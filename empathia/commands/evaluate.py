@@ -12,6 +12,7 @@ from .decoders import HELP, decoding_of
 if TYPE_CHECKING:
     from ..core.types import Score
     from ..decoding.contract import Decoding
+    from ..evaluation.empathy import Reading
     from ..evaluation.similarity import Embed
     from ..training.measure import Predictions
     from ..training.prepare import Split
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 @click.option("--evidence", "evidence", multiple=True, help="What is known of that corpus besides its words.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first so many contexts.")
 @click.option("--no-embeddings", is_flag=True, help="Leave SES and REL out: faster, needs no weights.")
+@click.option("--empathy", is_flag=True, help="Also compare mechanisms and sentiment with the gold replies'.")
 @click.option(
     "--bootstrap",
     default=1000,
@@ -43,6 +45,7 @@ def evaluate(
     evidence: tuple[str, ...],
     limit: int | None,
     no_embeddings: bool,
+    empathy: bool,
     bootstrap: int,
     topic: str | None,
     as_json: bool,
@@ -56,19 +59,21 @@ def evaluate(
       empathia evaluate mime
       empathia evaluate mime moel --decoder greedy --limit 200 --no-embeddings
       empathia evaluate mime --record empathetic-dialogues
+      empathia evaluate lempex t5-glove --decoder top-k20:temperature=0.9,max_length=20 --empathy
       empathia evaluate meed2 --corpus dailydialog --evidence enriched
     """
     from ..evaluation import board
     from ..evaluation.report import as_json as report_json
     from ..evaluation.report import write_report
     from ..training.run import open_run
-    from .score import encoder, print_scores
+    from .score import encoder, print_scores, reader
 
     searches = [decoding_of(name) for name in decoders]
     opened = [_on(open_run(name), corpus, evidence) for name in runs]
     embed = None if no_embeddings else encoder()
+    reading = reader() if empathy else None
     for run in opened:
-        systems = _measure(run, split, limit, searches, embed, bootstrap)
+        systems = _measure(run, split, limit, searches, embed, bootstrap, reading)
         write_report(run.folder, systems)
         if topic is not None:
             for system, scores in systems.items():
@@ -93,7 +98,13 @@ def _on(run: Run, corpus: str | None, evidence: tuple[str, ...]) -> Run:
 
 
 def _measure(
-    run: Run, split: str, limit: int | None, searches: list[Decoding], embed: Embed | None, bootstrap: int
+    run: Run,
+    split: str,
+    limit: int | None,
+    searches: list[Decoding],
+    embed: Embed | None,
+    bootstrap: int,
+    reading: Reading | None,
 ) -> dict[str, list[Score]]:
     """The run's own scores, and one set for each decoder."""
     from ..core.replies import write_replies
@@ -114,7 +125,7 @@ def _measure(
         conditions = f"{run.conditions}|{where}|decoder:{decoding}"
         short = f"{run.name}-{str(decoding).split('-')[0]}"
         name = f"{run.name}-{decoding}" if short in systems else short
-        systems[name] = score_replies(replies, embed, bootstrap, conditions)
+        systems[name] = score_replies(replies, embed, bootstrap, conditions, reading)
     return systems
 
 

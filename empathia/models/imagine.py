@@ -37,6 +37,7 @@ class IMAGINEConfig(BaseConfig):
     mechanisms: bool = True  # False: none are predicted, the memory is 3d (Table 2, "w/o cm")
     knowledge: bool = True  # False: the cause words are not refined (Table 2, "w/o know")
     tails: int = 5  # inferences of each relation
+    around: bool = True  # the cause words also reach the decoder past eqs. 13-17; False: through them alone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,6 +137,8 @@ class IMAGINE(EmpatheticModel):
             degrees_BML = self.reaction(cause_BSD[:, 0])
             parts = [*parts, self.reaction.signal(degrees_BML)[:, None].expand_as(cause_BSD)]
         memory_BSD = self.narrow(torch.cat(parts, -1))  # Ĥ_C of width 4d, eq. 17, brought to d
+        if self.config.around:
+            memory_BSD = memory_BSD + cause_BSD
         return IMAGINEMemory(
             memory_BSD, mask_BS, emotion_BE.log_softmax(-1),
             first_BD=self.first(emotion_BE), mechanisms_BML=degrees_BML,

@@ -21,6 +21,7 @@ from ..core.errors import BadConfig, EmpathiaError
 from ..models.base import System
 from ..text.batches import Encoded, bucketed, collate
 from .checkpoint import load_checkpoint, save_checkpoint, save_weights
+from .precision import bf16_problem
 from .processes import Processes
 from .recipe import Train
 from .schedule import rate
@@ -203,5 +204,5 @@ def check(train: Train) -> None:
         raise BadConfig("train.lr, train.eps, train.weight_decay and train.clip must not be negative")
     if not 0 <= train.seed < 2**31:
         raise BadConfig("train.seed must be from 0 to 2147483647")
-    if train.bf16 and not torch.cpu._is_avx512_bf16_supported():
-        raise BadConfig("train.bf16 needs a processor with AVX-512 BF16, which this one lacks", "set train.bf16=false")
+    if train.bf16 and (problem := bf16_problem()):
+        raise BadConfig(f"train.bf16 does not work: {problem}", "set train.bf16=false")

@@ -28,6 +28,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from ..core.errors import BadConfig
 from ..core.files import atomic
 from ..nn.adam import restore, state_tensors
+from .precision import bf16_problem
 
 CHECKPOINT = "checkpoint.safetensors"
 #: Sequences of which neighbours by length share a batch.
@@ -69,8 +70,7 @@ class LoraTrainer:
         torch.manual_seed(settings.seed)
         self.tokenizer, model = load_base(base)
         self.model: Any = get_peft_model(model, lora(settings, model.config.num_hidden_layers))
-        fast: bool = torch.cpu._is_avx512_bf16_supported()
-        self.bf16 = fast if settings.bf16 is None else settings.bf16
+        self.bf16 = bf16_problem() is None if settings.bf16 is None else settings.bf16
         if self.bf16:
             for frozen in (p for p in self.model.parameters() if not p.requires_grad):
                 frozen.data = frozen.data.bfloat16()

@@ -99,6 +99,7 @@ def test_an_adapter_begins_where_another_ended_and_half_the_bits_change_little(t
     pytest.importorskip("torch")
     from empathia.core.errors import BadConfig
     from empathia.training.lora import Lined, LoraTrainer, Settings
+    from empathia.training.precision import bf16_problem
 
     base, taught = tiny_llama(tmp_path / "base"), [Lined([10, 11, 12, 13], [False, True, True, True])]
 
@@ -111,7 +112,7 @@ def test_an_adapter_begins_where_another_ended_and_half_the_bits_change_little(t
     untaught = first.validate()
     first.run()
     assert first.validate() < 0.9 * untaught
-    for bf16 in (False, True):
+    for bf16 in (False, True) if bf16_problem() is None else (False,):
         second = trainer(f"second-{bf16}", bf16=bf16)
         second.begin_with(tmp_path / "first" / "adapter_model.safetensors")
         assert second.validate() == pytest.approx(first.validate(), rel=0.05 if bf16 else 1e-6)

@@ -12,6 +12,7 @@ from empathia.nn.cache import Cache, positions  # noqa: E402
 from empathia.nn.dropout import Dropout  # noqa: E402
 from empathia.nn.latent import draw  # noqa: E402
 from empathia.nn.losses import gaussian_kl, sampled_token_nll, token_nll  # noqa: E402
+from empathia.training.precision import bf16_problem  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -144,6 +145,8 @@ def test_encoder_ignores_padding():
 
 
 def test_in_bfloat16_attention_and_losses_stay_exact():
+    if problem := bf16_problem():
+        pytest.skip(problem)
     attention, x = Attention(8, heads=2, depth=8), torch.randn(1, 5, 8)
     seen = []
     attention.out.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].dtype))

@@ -87,9 +87,26 @@ def test_schedules():
 def test_impossible_training_is_refused():
     with pytest.raises(BadConfig):
         check(Train(batch=0))
-    if not torch.cpu._is_avx512_bf16_supported():
-        with pytest.raises(BadConfig, match="bf16"):
+
+
+def test_bf16_is_refused_where_it_does_not_work(monkeypatch):
+    from empathia.training import precision
+
+    def told(supported, trial):
+        monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: supported)
+        monkeypatch.setattr(precision, "_TRIAL", trial)
+        precision.bf16_problem.cache_clear()
+        return precision.bf16_problem()
+
+    try:
+        assert told(True, "pass") is None
+        assert "lacks AVX-512 BF16" in told(False, "pass")
+        assert "no primitive" in told(True, "raise RuntimeError('no primitive')")
+        assert "exit code" in told(True, "import os; os.abort()")
+        with pytest.raises(BadConfig, match="bf16 does not work"):
             check(Train(bf16=True))
+    finally:
+        precision.bf16_problem.cache_clear()
 
 
 @pytest.mark.parametrize(
