@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -67,6 +68,14 @@ def test_an_evaluation_prints_what_it_writes(trained_home):
     for picture in ("scores.png", "confusion.png"):
         assert (run / picture).read_bytes().startswith(PNG)
     assert "perplexity" in (run / "scores.md").read_text() and "perplexity" in (run / "scores.tex").read_text()
+
+
+def test_an_evaluation_reads_the_replies_empathy_where_asked(trained_home, monkeypatch):
+    monkeypatch.setattr("empathia.core.places.shipped", lambda: Path(__file__).parents[2] / "weights")
+    arguments = ("evaluate", "mime", "--no-embeddings", "--bootstrap", "0", "--decoder", "greedy", "--json")
+    with_it = {score["name"] for score in json.loads(answered(*arguments, "--empathy"))["systems"]["mime-greedy"]}
+    without = {score["name"] for score in json.loads(answered(*arguments))["systems"]["mime-greedy"]}
+    assert {"exploration_f1", "interpretation_f1", "emotional_reaction_f1"} <= with_it - without
 
 
 def test_runs_are_looked_for_before_anything_is_fetched_or_measured(trained_home):

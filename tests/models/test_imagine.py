@@ -120,6 +120,18 @@ def test_each_part_can_be_left_out(changes, needs, width):
     assert [name for name, p in model.named_parameters() if p.grad is None or not p.grad.any()] == []
 
 
+def test_around_their_refinement_the_cause_words_reach_the_decoder():
+    for around in (True, False):
+        model = build(around=around)
+        torch.nn.init.zeros_(model.narrow.weight)
+        with torch.inference_mode():
+            first, second = (
+                model.encode(inputs(model, context)[0]).states_BSD
+                for context in (TALK, Context.of("and it came my", "oh no", "and the rain came"))
+            )
+        assert torch.allclose(first, second) is not around
+
+
 def test_relations_that_no_group_has_are_left_alone():
     other = KNOWN.with_(inferences=(*KNOWN.inferences, Inference("oReact", "sad")))
     assert seen(other) == seen()
