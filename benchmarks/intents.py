@@ -20,6 +20,7 @@ from empathia.core.taxonomy import INTENTS
 from empathia.core.types import Context, Responder, Wish
 from empathia.evaluation import board
 from empathia.perception import load as perception
+from empathia.training.responder import RunResponder
 
 
 def main() -> None:
@@ -48,7 +49,14 @@ def main() -> None:
 
 
 def answers(responder: Responder, contexts: Sequence[Context]) -> dict[str, list[str]]:
-    """Intent → a reply to each context; one conversation after the other, as each is read once for all intents."""
+    """Intent → a reply to each context. A trained run answers all at once, having found their evidence once; any
+    other responder one conversation after the other, so that each is read once for all intents."""
+    if isinstance(responder, RunResponder):
+        evidence = responder.find(contexts) if responder.find else None
+        return {
+            intent: [one.text for one in responder.replies(contexts, Wish(intent=intent), evidence=evidence)]
+            for intent in INTENTS
+        }
     texts: dict[str, list[str]] = {intent: [] for intent in INTENTS}
     with counting("intents", len(contexts)) as advance:
         for context in contexts:

@@ -22,6 +22,7 @@ from ..core.types import Context, Evidence, Wish
 from ..nn.blocks import Decoder, Encoder, Refiner
 from ..nn.cache import Cache, Memory
 from ..nn.losses import Loss
+from ..nn.pooling import mean
 from ..text.batches import Encoder as TextEncoder
 from ..text.batches import Inputs, Seen, Targets
 from .base import BaseConfig, EmpatheticModel
@@ -82,10 +83,9 @@ class Experience(nn.Module):
 
     def forward(self, cause_BSD: Tensor, mask_BS: Tensor, groups: dict[str, tuple[Tensor, Tensor]]) -> list[Tensor]:
         """Ĥ of behaviour, physical and events."""
-        states = {name: self.encoder(*group) for name, group in groups.items()}  # eq. 10
-        keep_BK1 = groups[AFFECT][1][:, :, None]
-        mean_BD = (states[AFFECT] * keep_BK1).sum(1) / keep_BK1.sum(1)  # eq. 12
-        vectors = [mean_BD, *(states[name][:, 0] for name in COGNITION)]  # eq. 11
+        feelings_BKD, mask_BK = groups[AFFECT]
+        mean_BD = mean(self.encoder(feelings_BKD, mask_BK), mask_BK)  # eqs. 10 and 12
+        vectors = [mean_BD, *(self.encoder.first(*groups[name]) for name in COGNITION)]  # eqs. 10-11
         felt_BSD, *thought = self.refiner(cause_BSD, vectors, mask_BS)  # eqs. 13-14
         joined = [torch.cat([refined_BSD, felt_BSD], -1) for refined_BSD in thought]  # eq. 15
         return [self.mix(both.sigmoid() * both) for both in joined]  # eq. 16
@@ -129,7 +129,7 @@ class IMAGINE(EmpatheticModel):
 
     def encode(self, inputs: Inputs) -> IMAGINEMemory:
         read = self._read(inputs)
-        emotion_BE = self.emotion(self.encoder(*read.context)[:, 0])  # ê_emo, eq. 1
+        emotion_BE = self.emotion(self.encoder.first(*read.context))  # ê_emo, eq. 1
         cause_BSD, mask_BS = self.cause_encoder(*read.cause), read.cause[1]  # H_C, eq. 5
         parts = [cause_BSD] if self.experience is None else self.experience(cause_BSD, mask_BS, read.groups)
         degrees_BML = None

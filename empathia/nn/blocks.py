@@ -143,10 +143,11 @@ class Layer(nn.Module):
         self.norms = nn.ModuleList(norm(blocks) for _ in range(parts))
         self.dropout, self.after = Dropout(blocks.dropout), blocks.order == "post"
 
-    def around(self, place: int, x: Tensor, part: Callable[[Tensor], Tensor]) -> Tensor:
+    def around(self, place: int, x: Tensor, part: Callable[[Tensor], Tensor], first: int | None = None) -> Tensor:
+        """`first`: the part gives no more than so many positions."""
         if self.after:
-            return self.norms[place](x + self.dropout(part(x)))
-        return x + self.dropout(part(self.norms[place](x)))
+            return self.norms[place](x[:, :first] + self.dropout(part(x)))
+        return x[:, :first] + self.dropout(part(self.norms[place](x)))
 
 
 class EncoderLayer(Layer):
@@ -156,9 +157,13 @@ class EncoderLayer(Layer):
         self.feed_forward = feed_forward(blocks, causal=False)
         self.surround(blocks, parts=2)
 
-    def forward(self, x_BSD: Tensor, mask_BS: Tensor, bias_HSS: Tensor | None = None) -> Tensor:
-        x_BSD = self.around(0, x_BSD, lambda x: self.attention(x, x, mask_BS, bias_HTS=bias_HSS))
-        return self.around(1, x_BSD, lambda x: self.feed_forward(x, mask_BS))
+    def forward(
+        self, x_BSD: Tensor, mask_BS: Tensor, bias_HSS: Tensor | None = None, first: int | None = None
+    ) -> Tensor:
+        """All positions, or no more than the `first` ones, which is less work."""
+        bias_HTS = None if bias_HSS is None else bias_HSS[:, :first]
+        x_BTD = self.around(0, x_BSD, lambda x: self.attention(x[:, :first], x, mask_BS, bias_HTS=bias_HTS), first)
+        return self.around(1, x_BTD, lambda x: self.feed_forward(x, mask_BS[:, :first]))
 
 
 class DecoderLayer(Layer):
@@ -192,11 +197,20 @@ class Encoder(nn.Module):
         self.relative = RelativePositions(blocks.heads, both_ways=True) if blocks.positions == "relative" else None
 
     def forward(self, x_BSD: Tensor, mask_BS: Tensor) -> Tensor:
+        return self._through(x_BSD, mask_BS)
+
+    def first(self, x_BSD: Tensor, mask_BS: Tensor) -> Tensor:
+        """The first position's state alone: the last layer does no work for the others, unless it looks around."""
+        looks_around = isinstance(self.layers[-1].feed_forward, ConvolutionalFeedForward)
+        return self._through(x_BSD, mask_BS, None if looks_around else 1)[:, 0]
+
+    def _through(self, x_BSD: Tensor, mask_BS: Tensor, first: int | None = None) -> Tensor:
         x_BSD = self.project(x_BSD)
         bias_HSS = None if self.relative is None else self.relative(x_BSD.shape[1])
-        for layer in self.layers:
+        *layers, last = self.layers
+        for layer in layers:
             x_BSD = layer(x_BSD, mask_BS, bias_HSS)
-        return self.norm(x_BSD)
+        return self.norm(last(x_BSD, mask_BS, bias_HSS, first))
 
 
 class Refiner(nn.Module):

@@ -86,7 +86,7 @@ def test_the_emotion_stands_in_place_of_the_start_token():
     with torch.inference_mode():
         memory = model.encode(inputs(model)[0])
         usual, other = (model.step(memory, torch.tensor([[start, 9, 10]])) for start in (Vocabulary.start, 12))
-        changed = model.step(replace(memory, first_BD=memory.first_BD + 1), torch.tensor([[Vocabulary.start, 9, 10]]))
+        changed = model.step(replace(memory, first_BD=-memory.first_BD), torch.tensor([[Vocabulary.start, 9, 10]]))
     assert torch.equal(usual, other)
     assert not torch.allclose(usual, changed)
 

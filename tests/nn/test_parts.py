@@ -144,6 +144,22 @@ def test_encoder_ignores_padding():
     torch.testing.assert_close(encoder(x, mask)[:, :3], encoder(other, mask)[:, :3])
 
 
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        Blocks(width=8, depth=4, hidden=6, layers=2),
+        Blocks(width=8, depth=4, hidden=6, order="post"),
+        Blocks.t5(width=8, heads=2, depth=4, hidden=6, layers=2),
+        Blocks.released(width=8, depth=4, hidden=6),
+    ],
+    ids=["pre", "post", "t5", "released"],
+)
+def test_the_first_state_alone_is_the_first_of_all(blocks):
+    encoder, x = Encoder(blocks).eval(), torch.randn(2, 5, 8)
+    mask = torch.tensor([[True] * 5, [True, True, True, False, False]])
+    torch.testing.assert_close(encoder.first(x, mask), encoder(x, mask)[:, 0])
+
+
 def test_in_bfloat16_attention_and_losses_stay_exact():
     if problem := bf16_problem():
         pytest.skip(problem)
