@@ -38,7 +38,7 @@ class IMAGINEConfig(BaseConfig):
     mechanisms: bool = True  # False: none are predicted, the memory is 3d (Table 2, "w/o cm")
     knowledge: bool = True  # False: the cause words are not refined (Table 2, "w/o know")
     tails: int = 5  # inferences of each relation
-    around: bool = True  # the cause words also reach the decoder past eqs. 13-17; False: through them alone
+    around: bool = False  # True: the cause words also reach the decoder past eqs. 13-17, not through them alone
 
 
 @dataclass(frozen=True, kw_only=True)
