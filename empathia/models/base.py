@@ -7,7 +7,7 @@ A model of ours implements `encode` (contexts → memory), `hidden` (memory and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -22,6 +22,9 @@ from ..nn.cache import Cache, Memory
 from ..nn.losses import Face, Loss, sampled_token_nll, token_nll
 from ..text.batches import Encoder, Inputs, Seen, Targets
 from ..text.vocabulary import Vocabulary
+
+#: words whose logits over the whole vocabulary are held at once where likelihood is measured
+ROWS = 64
 
 
 @dataclass(frozen=True)
@@ -69,8 +72,9 @@ class System(nn.Module):
         """Logits over the next word after each token of the prefix; extends the cache in place."""
         raise TypeError(f"{type(self).__name__} must define step")
 
-    def forced(self, memory: Memory, gold: Targets) -> Tensor:
-        """Logits over each word of the gold replies, those before it given; one row for each word, without padding."""
+    def forced(self, memory: Memory, gold: Targets) -> Iterator[Tensor]:
+        """Logits over each word of the gold replies, those before it given; one row for each word, without padding,
+        a few rows at a time."""
         raise TypeError(f"{type(self).__name__} must define forced")
 
     def start_cache(self) -> Any:
@@ -119,12 +123,11 @@ class System(nn.Module):
         """
         there_BT = gold.reply_BT != 0
         gold_N = gold.reply_BT[there_BT]
-        logits_NV = self.forced(memory, gold)
-        nll_N = F.cross_entropy(logits_NV, gold_N, reduction="none")
-        if unseen_V is not None:
-            together_N = logits_NV.logsumexp(-1) - logits_NV[:, unseen_V].logsumexp(-1)
-            nll_N = torch.where(unseen_V[gold_N], together_N, nll_N)
-        nll_BT = torch.zeros(there_BT.shape).masked_scatter(there_BT, nll_N)
+        parts: list[Tensor] = []
+        for logits_NV in self.forced(memory, gold):
+            done = sum(map(len, parts))
+            parts.append(_nll(logits_NV, gold_N[done : done + len(logits_NV)], unseen_V))
+        nll_BT = torch.zeros(there_BT.shape).masked_scatter(there_BT, torch.cat(parts))
         return nll_BT.sum(1), there_BT.sum(1)
 
 
@@ -163,8 +166,9 @@ class EmpatheticModel(System):
             cache.length += prefix_BT.shape[1]
         return self.output(states_BTD)
 
-    def forced(self, memory: Memory, gold: Targets) -> Tensor:
-        return self.output(self.hidden(memory, shifted(gold.reply_BT))[gold.reply_BT != 0])
+    def forced(self, memory: Memory, gold: Targets) -> Iterator[Tensor]:
+        states_ND = self.hidden(memory, shifted(gold.reply_BT))[gold.reply_BT != 0]
+        return map(self.output, states_ND.split(ROWS))
 
     def start_cache(self) -> Cache:
         return Cache()
@@ -191,6 +195,14 @@ class EmpatheticModel(System):
     def emotion_loss(self, logits_BE: Tensor | None, gold: Targets, weight: float = 1.0) -> Loss:
         assert logits_BE is not None
         return Loss(F.cross_entropy(logits_BE, gold.emotion_B, ignore_index=-1, reduction="sum"), "row", weight)
+
+
+def _nll(logits_NV: Tensor, gold_N: Tensor, unseen_V: Tensor | None) -> Tensor:
+    nll_N = F.cross_entropy(logits_NV, gold_N, reduction="none")
+    if unseen_V is None:
+        return nll_N
+    together_N = logits_NV.logsumexp(-1) - logits_NV[:, unseen_V].logsumexp(-1)
+    return torch.where(unseen_V[gold_N], together_N, nll_N)
 
 
 def shifted(reply_BT: Tensor, start: int = Vocabulary.start) -> Tensor:

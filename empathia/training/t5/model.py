@@ -3,7 +3,7 @@ measures serve it too. Its shape and weights are those of the folder it came fro
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -83,14 +83,14 @@ class T5(System):
             use_cache=cache is not None,
         ).logits
 
-    def forced(self, memory: Memory, gold: Targets) -> Tensor:
-        return self.step(memory, shifted(gold.reply_BT, PAD))[gold.reply_BT != PAD]
+    def forced(self, memory: Memory, gold: Targets) -> Iterator[Tensor]:
+        yield self.step(memory, shifted(gold.reply_BT, PAD))[gold.reply_BT != PAD]
 
     def start_cache(self) -> Past:
         return Past()
 
     def losses(self, inputs: Inputs, gold: Targets, step: int = 0) -> dict[str, Loss]:
-        logits_NV = self.forced(self.encode(inputs), gold)
+        (logits_NV,) = self.forced(self.encode(inputs), gold)
         gold_N = gold.reply_BT[gold.reply_BT != PAD]
         return {"reply": Loss(F.cross_entropy(logits_NV, gold_N, reduction="sum"), "token")}
 
