@@ -45,6 +45,7 @@ TABLES: dict[str, dict[str, str]] = {
         "perplexity_macro": "perplexity, macro ↓",
         "perplexity": "perplexity ↓",
         "perplexity_train_vocabulary": "perplexity, training-split words ↓",
+        "perplexity_given_label": "perplexity, reply's label given ↓",
         "accuracy_top_1": "emotion top-1 % ↑",
         "accuracy_top_2": "top-2 % ↑",
         "accuracy_top_5": "top-5 % ↑",
@@ -60,6 +61,13 @@ TABLES: dict[str, dict[str, str]] = {
         "length": "length",
         "question_share": "questions %",
         "ten_commonest_share": "ten commonest % ↓",
+    },
+    "Whether it reacts, interprets and asks where people did": {
+        "emotional_reaction_f1": "emotional reaction F1 ↑",
+        "interpretation_f1": "interpretation F1 ↑",
+        "exploration_f1": "exploration F1 ↑",
+        "mechanisms_f1": "mean F1 ↑",
+        "sentiment_mae": "sentiment error ↓",
     },
 }
 
