@@ -273,8 +273,7 @@ def test_the_server_is_killed_and_comes_back(serve: Callable[..., Any], visit: C
     server.kill()
     page.locator("input[name$=-relevance][value='4']").check()
     page.locator("input[name$=-fluency][value='3']").check()
-    page.locator("#offline").wait_for()
-    assert "2 clicks are kept on this device" in page.locator("#offline").inner_text()
+    page.get_by_text("2 clicks are kept on this device").wait_for()
     assert page.locator("#saved").inner_text() == "Not sent yet"
     picture(page, "offline", full=True)
     tab = page.context.new_page()
