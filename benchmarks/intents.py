@@ -41,9 +41,10 @@ def main() -> None:
     print(f"{'all':15} {kept['all']:5.1f} %")
     if args.record:
         topic, name = ("empathetic-dialogues", args.model) if args.model else ("companion", "companion")
-        search = f"|decoder:{args.decoder}" if args.decoder else ""
-        where = f"corpus:empathetic-dialogues|split:test|contexts:{args.contexts}{search}"
-        signature = f"{where}|judge:perception/utterance"
+        who = "corpus:empathetic-dialogues"
+        if isinstance(responder, RunResponder):
+            who = f"{responder.run.conditions}|decoder:{responder.decoding}"
+        signature = f"{who}|split:test|contexts:{args.contexts}|judge:perception/utterance"
         for intent, share in kept.items():
             board.record(topic, f"{name}/intent_kept_{intent}", share, "%", signature)
 
