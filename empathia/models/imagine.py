@@ -21,6 +21,7 @@ from ..core.taxonomy import EMOTIONS, MECHANISMS, RELATION_GROUPS
 from ..core.types import Context, Evidence, Wish
 from ..nn.blocks import Decoder, Encoder, Refiner
 from ..nn.cache import Cache, Memory
+from ..nn.dropout import Forget
 from ..nn.losses import Loss
 from ..nn.pooling import mean
 from ..text.batches import Encoder as TextEncoder
@@ -38,6 +39,7 @@ class IMAGINEConfig(BaseConfig):
     mechanisms: bool = True  # False: none are predicted, the memory is 3d (Table 2, "w/o cm")
     knowledge: bool = True  # False: the cause words are not refined (Table 2, "w/o know")
     tails: int = 5  # inferences of each relation
+    forget: float = 0.0  # share of the context's words that the emotion is told without, in training
     around: bool = False  # True: the cause words also reach the decoder past eqs. 13-17, not through them alone
 
 
@@ -99,7 +101,7 @@ class IMAGINE(EmpatheticModel):
         width = config.blocks.width
         self.encoder, self.decoder = Encoder(config.blocks), Decoder(config.blocks)
         self.cause_encoder = Encoder(config.blocks)
-        self.emotion = nn.Linear(width, len(EMOTIONS))
+        self.forget, self.emotion = Forget(config.forget), nn.Linear(width, len(EMOTIONS))
         self.first = nn.Linear(len(EMOTIONS), width)
         self.reaction = Reaction(width) if config.mechanisms else None
         self.experience = Experience(config.blocks) if config.knowledge else None
@@ -129,7 +131,8 @@ class IMAGINE(EmpatheticModel):
 
     def encode(self, inputs: Inputs) -> IMAGINEMemory:
         read = self._read(inputs)
-        emotion_BE = self.emotion(self.encoder.first(*read.context))  # ê_emo, eq. 1
+        context_BSD, told_BS = read.context
+        emotion_BE = self.emotion(self.encoder.first(context_BSD, self.forget(told_BS)))  # ê_emo, eq. 1
         cause_BSD, mask_BS = self.cause_encoder(*read.cause), read.cause[1]  # H_C, eq. 5
         parts = [cause_BSD] if self.experience is None else self.experience(cause_BSD, mask_BS, read.groups)
         degrees_BML = None

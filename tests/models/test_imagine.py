@@ -120,6 +120,16 @@ def test_each_part_can_be_left_out(changes, needs, width):
     assert [name for name, p in model.named_parameters() if p.grad is None or not p.grad.any()] == []
 
 
+def test_words_are_forgotten_for_the_emotion_alone_and_in_training_alone():
+    model = build(forget=0.5)
+    given, _ = inputs(model)
+    whole = model.encode(given)
+    torch.manual_seed(1)
+    less = model.train().encode(given)
+    assert not torch.allclose(less.emotion_BE, whole.emotion_BE)
+    torch.testing.assert_close(less.states_BSD, whole.states_BSD)
+
+
 def test_around_their_refinement_the_cause_words_reach_the_decoder():
     for around in (True, False):
         model = build(around=around)

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 from empathia.nn.attention import Attention  # noqa: E402
 from empathia.nn.blocks import Blocks, Convolution, Decoder, DeviationNorm, Encoder, Refiner  # noqa: E402
 from empathia.nn.cache import Cache, positions  # noqa: E402
-from empathia.nn.dropout import Dropout  # noqa: E402
+from empathia.nn.dropout import Dropout, Forget  # noqa: E402
 from empathia.nn.latent import draw  # noqa: E402
 from empathia.nn.losses import gaussian_kl, sampled_token_nll, token_nll  # noqa: E402
 from empathia.training.precision import bf16_problem  # noqa: E402
@@ -94,6 +94,16 @@ def test_dropout_shares_its_mask_over_positions_and_keeps_the_mean():
     assert (out == out[:, :1]).all()
     assert out.mean().item() == pytest.approx(1.0, abs=0.05)
     assert torch.equal(dropout.eval()(out), out)
+
+
+def test_forgetting_hides_its_share_of_the_words_but_never_the_first_and_only_in_training():
+    torch.manual_seed(0)
+    forget, mask = Forget(0.25).train(), torch.ones(50, 101, dtype=torch.bool)
+    mask[:, 80:] = False
+    kept = forget(mask)
+    assert kept[:, 0].all() and not kept[:, 80:].any()
+    assert kept[:, 1:80].float().mean().item() == pytest.approx(0.75, abs=0.03)
+    assert torch.equal(forget.eval()(mask), mask) and torch.equal(Forget(0.0).train()(mask), mask)
 
 
 def test_sampled_loss_is_right_on_average_and_in_gradient():
