@@ -128,15 +128,18 @@ class Encoder:
         return self._turns[text]
 
 
-def collate(examples: Sequence[Encoded], seeds: Sequence[int] | None = None) -> tuple[Inputs, Targets]:
+def collate(
+    examples: Sequence[Encoded], seeds: Sequence[int] | None = None, multiple: int = 1
+) -> tuple[Inputs, Targets]:
+    """Sequences are filled up to a `multiple`: fewer lengths are fewer kernels, where each is made anew."""
     inputs = Inputs(
-        padded([e.words for e in examples]),
-        padded([e.speakers for e in examples]),
+        padded([e.words for e in examples], multiple),
+        padded([e.speakers for e in examples], multiple),
         None if seeds is None else tuple(seeds),
-        collate_seen([e.seen for e in examples]),
+        collate_seen([e.seen for e in examples], multiple),
     )
     gold = Targets(
-        padded([e.reply for e in examples]),
+        padded([e.reply for e in examples], multiple),
         torch.tensor([e.emotion for e in examples]),
         torch.tensor([e.intent for e in examples]),
         torch.tensor([e.mechanisms for e in examples]),
@@ -145,25 +148,29 @@ def collate(examples: Sequence[Encoded], seeds: Sequence[int] | None = None) -> 
     return inputs, gold
 
 
-def collate_seen(rows: Sequence[Seen]) -> dict[str, Tensor]:
+def collate_seen(rows: Sequence[Seen], multiple: int = 1) -> dict[str, Tensor]:
     """Each name's ids as one tensor: B × longest, or B × most × longest where a row holds several lists."""
-    return {name: _filled([row[name] for row in rows]) for name in rows[0]}
+    return {name: _filled([row[name] for row in rows], multiple) for name in rows[0]}
 
 
-def _filled(rows: Sequence[Sequence[Any]]) -> Tensor:
+def _filled(rows: Sequence[Sequence[Any]], multiple: int) -> Tensor:
     inner = [part for part in chain.from_iterable(rows) if not isinstance(part, int)]
     if not inner:
-        return padded([row or [0] for row in rows])
-    most, longest = max(map(len, rows)), max(1, *map(len, inner))
+        return padded([row or [0] for row in rows], multiple)
+    most, longest = max(map(len, rows)), _up(max(1, *map(len, inner)), multiple)
     blank = [0] * longest
     return torch.tensor(
         [[*([*part, *blank[len(part) :]] for part in row), *[blank] * (most - len(row))] for row in rows]
     )
 
 
-def padded(rows: Sequence[Sequence[int]]) -> Tensor:
-    width = max(map(len, rows))
+def padded(rows: Sequence[Sequence[int]], multiple: int = 1) -> Tensor:
+    width = _up(max(map(len, rows)), multiple)
     return torch.tensor([[*row, *[0] * (width - len(row))] for row in rows])
+
+
+def _up(length: int, multiple: int) -> int:
+    return -(-length // multiple) * multiple
 
 
 def bucketed(lengths: Sequence[int], batch: int, seed: int | None = None, pool: int = 64) -> Iterator[list[int]]:

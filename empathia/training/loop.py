@@ -149,7 +149,7 @@ class Trainer:
         self.optimizer.zero_grad(set_to_none=True)
         logged: dict[str, float] = {}
         for part in parts:
-            inputs, gold = collate([self.training[i] for i in part])
+            inputs, gold = collate([self.training[i] for i in part], multiple=8 if train.bf16 else 1)
             with self._unsynchronised(part is not parts[-1]), self._autocast():
                 losses = self.wrapped(inputs, gold, progress.update)
                 shares = {name: loss.total / whole[loss.per] for name, loss in losses.items()}

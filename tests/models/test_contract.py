@@ -127,6 +127,14 @@ def test_padding_and_batch_mates_change_nothing(name, blocks):
         torch.testing.assert_close(together[i, : len(alone)], alone, atol=1e-4, rtol=1e-4)
 
 
+def test_filling_sequences_up_changes_no_loss(name):
+    model = build(name)
+    with torch.inference_mode():
+        plain, filled = (model.losses(*collate(encoded(model), [5, 6, 7, 8], m)) for m in (1, 8))
+    for part, loss in plain.items():
+        torch.testing.assert_close(filled[part].total, loss.total, atol=1e-3, rtol=1e-4)
+
+
 def test_future_tokens_change_no_earlier_logit(name):
     model = build(name)
     gold = replace(EXAMPLES[2].gold, reply="25 26 27 9")

@@ -48,7 +48,18 @@ def test_the_default_is_t5_small_at_the_width_of_the_word_vectors():
     assert (blocks.positions, blocks.norm, blocks.biases, blocks.activation) == ("relative", "rms", "none", "relu")
 
 
-@pytest.mark.parametrize("name", ["lempex", "lempex-attention", "lempex-no-exemplars", "lempex-no-losses", "t5-glove"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "lempex",
+        "lempex-attention",
+        "lempex-no-exemplars",
+        "lempex-no-losses",
+        "t5-glove",
+        "lempex-longer",
+        "t5-glove-longer",
+    ],
+)
 def test_recipes_are_of_one_shape_so_that_they_compare(name):
     blocks = Recipe.load(Path(__file__).parents[2] / "recipes" / f"{name}.toml").config.blocks
     assert blocks == Blocks.t5(layers=3, hidden=600)

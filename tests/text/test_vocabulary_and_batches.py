@@ -58,6 +58,15 @@ def test_collate_pads_with_zero_and_keeps_gold_apart(vocabulary):
     assert gold.tokens == 6
 
 
+def test_sequences_are_filled_up_to_a_multiple(vocabulary):
+    encoder = Encoder(vocabulary, see=lambda *_: {"cause": [7, 8, 9], "exemplars": [[7], [8, 9]]})
+    one = encoder.example(Example("1", Context.of("I lost my keys"), Gold("oh no !")))
+    (plain, plain_gold), (filled, filled_gold) = collate([one]), collate([one], multiple=8)
+    assert filled.words_BS.shape == filled.speakers_BS.shape == filled_gold.reply_BT.shape == (1, 8)
+    assert {name: tuple(ids.shape) for name, ids in filled.seen.items()} == {"cause": (1, 8), "exemplars": (1, 2, 8)}
+    assert filled_gold.tokens == plain_gold.tokens and filled.mask_BS.sum() == plain.mask_BS.sum()
+
+
 @pytest.mark.parametrize("seed", [None, 3])
 def test_buckets_hold_every_index_once(seed):
     lengths = [(7 * i) % 23 for i in range(101)]
