@@ -22,15 +22,18 @@ def print_why(reply: Reply, console: Console | None = None) -> None:
         if seen.polarity is not None:
             table.add_row("feels good", "", f"{seen.polarity:.0%}")
         console.print(table)
-    if seen.intent:
-        likely = sorted(seen.intent.items(), key=lambda pair: -pair[1])[:3]
+    if seen.intent or seen.mechanisms:
+        likely = sorted((seen.intent or {}).items(), key=lambda pair: -pair[1])[:3]
         levels = [f"{name.replace('_', ' ')} {level:.1f}" for name, level in (seen.mechanisms or {}).items()]
         plan = ", ".join([f"{label} {p:.0%}" for label, p in likely] + levels)
         console.print(Text.assemble(("plan  ", "bold"), plan))
     for exemplar in seen.exemplars or ():
         console.print(Text.assemble(("like  ", "bold"), exemplar.reply, (f"  ({exemplar.score:.2f})", "dim")))
+    known: dict[str, list[str]] = {}
     for inference in seen.inferences or ():
-        console.print(Text.assemble(("knows ", "bold"), f"{inference.relation} {inference.text}"))
+        known.setdefault(inference.relation, []).append(inference.text)
+    for relation, tails in known.items():
+        console.print(Text.assemble(("knows ", "bold"), (f"{relation} ", "dim"), ", ".join(tails)))
     for candidate in reply.candidates:
         scores = ", ".join(f"{name.replace('_', ' ')} {value:.2f}" for name, value in candidate.scores.items())
         console.print(Text(f"  {candidate.text}"), Text(f"({scores})" if scores else "", style="dim"))
