@@ -25,22 +25,25 @@ from .sentiment import sentiment
 CHUNK = 32
 
 
-def enrich(dialogues: Sequence[Dialogue], perception: Perception, version: str = "") -> list[EnrichedDialogue]:
-    """All of perception for some dialogues, batched over all of their turns."""
+def enrich(
+    dialogues: Sequence[Dialogue], perception: Perception, version: str = "", labels_only: bool = False
+) -> list[EnrichedDialogue]:
+    """All of perception for some dialogues, batched over all of their turns; or only what each turn says by itself."""
     turns = [turn for dialogue in dialogues for turn in dialogue.turns]
     labels = iter([max(one, key=one.__getitem__) for one in perception.utterances([turn.text for turn in turns])])
-    answers = [Context(d.turns[:i]) for d in dialogues for i in range(len(d.turns)) if _answers(d, i)]
-    replies = [d.turns[i].text for d in dialogues for i in range(len(d.turns)) if _answers(d, i)]
+    related = [] if labels_only else dialogues
+    answers = [Context(d.turns[:i]) for d in related for i in range(len(d.turns)) if _answers(d, i)]
+    replies = [d.turns[i].text for d in related for i in range(len(d.turns)) if _answers(d, i)]
     shown = iter(perception.mechanisms(answers, replies) if answers else [])
-    waiting = [Context(d.turns[: i + 1]) for d in dialogues for i in range(len(d.turns)) if _waits(d, i)]
+    waiting = [Context(d.turns[: i + 1]) for d in related for i in range(len(d.turns)) if _waits(d, i)]
     seen = iter(perception.contexts(waiting) if waiting else [])
     return [
         EnrichedDialogue(
             d,
             tuple(next(labels) for _ in d.turns),
             tuple(sentiment(turn.text) for turn in d.turns),
-            tuple(levels(next(shown)) if _answers(d, i) else None for i in range(len(d.turns))),
-            tuple(next(seen) if _waits(d, i) else None for i in range(len(d.turns))),
+            tuple(levels(next(shown)) if answers and _answers(d, i) else None for i in range(len(d.turns))),
+            tuple(next(seen) if waiting and _waits(d, i) else None for i in range(len(d.turns))),
             version,
         )
         for d in dialogues
@@ -57,17 +60,21 @@ def _waits(dialogue: Dialogue, i: int) -> bool:
 
 
 def write_enriched(
-    dialogues: Sequence[Dialogue], out: Path, perception: Perception, advance: Callable[[int], None] = lambda n: None
+    dialogues: Sequence[Dialogue],
+    out: Path,
+    perception: Perception,
+    advance: Callable[[int], None] = lambda n: None,
+    labels_only: bool = False,
 ) -> int:
     """Enrich into `out`, going on where an earlier call stopped; how many lines were already there."""
-    version = version_of(perception.folder)
+    version = version_of(perception.folder) + ("-labels" if labels_only else "")
     part = out.with_name(out.name + ".part")
     if not out.exists():
         part.parent.mkdir(parents=True, exist_ok=True)
         part.touch()
         with locked(part):
             if not out.exists():  # else another process has finished it meanwhile
-                return _go_on(dialogues, part, out, perception, version, advance)
+                return _go_on(dialogues, part, out, perception, version, advance, labels_only)
     hint = "remove it, or name another file with --out"
     done = _finished(out, dialogues, version, hint)
     if done < len(dialogues):
@@ -83,6 +90,7 @@ def _go_on(
     perception: Perception,
     version: str,
     advance: Callable[[int], None],
+    labels_only: bool,
 ) -> int:
     _mend(part)
     done = _finished(part, dialogues, version, "remove it to start over")
@@ -90,7 +98,7 @@ def _go_on(
     rest = iter(dialogues[done:])
     with part.open("a", encoding="utf-8") as lines:
         while chunk := list(islice(rest, CHUNK)):
-            for one in enrich(chunk, perception, version):
+            for one in enrich(chunk, perception, version, labels_only):
                 lines.write(json.dumps(one.as_dict(), ensure_ascii=False) + "\n")
             lines.flush()
             os.fsync(lines.fileno())
@@ -115,7 +123,7 @@ def _finished(path: Path, dialogues: Sequence[Dialogue], version: str, hint: str
         if wanted is None or row.get("id") != wanted.id or texts != [turn.text for turn in wanted.turns]:
             raise BadFile(path, "is there already, made from other dialogues", line=line, hint=hint)
         if row.get("perception") != version:
-            raise BadFile(path, "is there already, made with other perception weights", line=line, hint=hint)
+            raise BadFile(path, "is there already, made with other weights or other options", line=line, hint=hint)
         count += 1
     return count
 

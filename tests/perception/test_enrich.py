@@ -78,6 +78,16 @@ def test_it_is_read_back_as_examples_with_labelled_gold(here: Path) -> None:
     assert set(first.evidence.intent) == set(EMOTIONS_AND_INTENTS)
 
 
+def test_only_labels_where_nothing_else_is_wanted(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = str(written(here / "talks.jsonl", TALKS))
+    main(["enrich", source, "--out", "all.jsonl", "--threads", "1"])
+    main(["enrich", source, "--out", "labels.jsonl", "--labels-only", "--threads", "1"])
+    whole, few = list(read_enriched(here / "all.jsonl")), list(read_enriched(here / "labels.jsonl"))
+    assert [(one.labels, one.sentiments) for one in few] == [(one.labels, one.sentiments) for one in whole]
+    assert not any(any(one.mechanisms) or any(one.evidence) for one in few)
+    assert "other weights or other options" in failure(capsys, source, "--out", "labels.jsonl")
+
+
 def test_once_done_it_is_left_alone(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["enrich", str(written(here / "talks.jsonl", TALKS)), "--threads", "1"]
     main(arguments)
@@ -91,7 +101,7 @@ def test_once_done_it_is_left_alone(here: Path, capsys: pytest.CaptureFixture[st
     assert "with 4 of 5 dialogues" in failure(capsys, "talks.jsonl")
     changed = (here / "talks.enriched.jsonl").read_text().replace('"perception": "', '"perception": "other')
     (here / "talks.enriched.jsonl").write_text(changed)
-    assert "made with other perception weights" in failure(capsys, "talks.jsonl")
+    assert "made with other weights or other options" in failure(capsys, "talks.jsonl")
 
 
 RUN = """
