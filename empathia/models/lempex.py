@@ -131,8 +131,14 @@ class LEMPEx(EmpatheticModel):
         length_BQ = (words_BQW != 0).sum(-1)
         vectors_BQD = self.output.weight.new_zeros(*length_BQ.shape, self.config.blocks.width)
         rows, places = length_BQ.nonzero(as_tuple=True)
-        for some in length_BQ[rows, places].argsort().chunk(CHUNKS) if len(rows) else ():
-            row, place = rows[some], places[some]
-            words_NW = words_BQW[row, place, : length_BQ[row, place].max()]
-            vectors_BQD[row, place] = fusion.vectors(self.embedding(words_NW), words_NW != 0)
+        if len(rows):
+            order = length_BQ[rows, places].argsort()
+            rows, places = rows[order], places[order]
+            words_NW = words_BQW[rows, places]
+            embedded_NWD = self.embedding(words_NW)  # one look-up for all: its gradient is as large as the vocabulary
+            found = []
+            for some, words_MW in zip(embedded_NWD.chunk(CHUNKS), words_NW.chunk(CHUNKS), strict=True):
+                longest = int((words_MW[-1] != 0).sum())
+                found.append(fusion.vectors(some[:, :longest], words_MW[:, :longest] != 0))
+            vectors_BQD[rows, places] = torch.cat(found).to(vectors_BQD.dtype)
         return vectors_BQD, length_BQ > 0

@@ -19,6 +19,7 @@ from torch.nn import functional as F
 from .attention import Attention
 from .cache import Cache, positions
 from .dropout import Dropout
+from .norms import DeviationNorm, RootMeanSquareNorm
 from .relative import RelativePositions
 
 POSITIONS = 1024  # the longest context or reply
@@ -63,20 +64,8 @@ class Blocks:
         return cls(**{**values, **changes})
 
 
-class DeviationNorm(nn.Module):
-    """Layer norm that divides by (unbiased standard deviation + ε), as released."""
-
-    def __init__(self, width: int, eps: float = 1e-6) -> None:
-        super().__init__()
-        self.weight, self.bias, self.eps = nn.Parameter(torch.ones(width)), nn.Parameter(torch.zeros(width)), eps
-
-    def forward(self, x: Tensor) -> Tensor:
-        centred = x - x.mean(-1, keepdim=True)
-        return self.weight * centred / (x.std(-1, keepdim=True) + self.eps) + self.bias
-
-
 def norm(blocks: Blocks) -> nn.Module:
-    kinds = {"variance": nn.LayerNorm, "deviation": DeviationNorm, "rms": nn.RMSNorm}
+    kinds = {"variance": nn.LayerNorm, "deviation": DeviationNorm, "rms": RootMeanSquareNorm}
     return kinds[blocks.norm](blocks.width)
 
 

@@ -7,11 +7,12 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from empathia.nn.attention import Attention  # noqa: E402
-from empathia.nn.blocks import Blocks, Convolution, Decoder, DeviationNorm, Encoder, Refiner  # noqa: E402
+from empathia.nn.blocks import Blocks, Convolution, Decoder, Encoder, Refiner  # noqa: E402
 from empathia.nn.cache import Cache, positions  # noqa: E402
 from empathia.nn.dropout import Dropout, Forget  # noqa: E402
 from empathia.nn.latent import draw  # noqa: E402
 from empathia.nn.losses import gaussian_kl, sampled_token_nll, token_nll  # noqa: E402
+from empathia.nn.norms import DeviationNorm, RootMeanSquareNorm  # noqa: E402
 from empathia.training.precision import bf16_problem  # noqa: E402
 
 
@@ -69,6 +70,20 @@ def test_deviation_norm_divides_by_the_unbiased_deviation():
     x = torch.tensor([[1.0, 2.0, 4.0]])
     expected = (x - x.mean()) / (x.std(unbiased=True) + 1e-6)
     torch.testing.assert_close(DeviationNorm(3)(x), expected)
+
+
+def test_root_mean_square_norm_is_torchs_with_its_gradients():
+    ours, theirs = RootMeanSquareNorm(5), torch.nn.RMSNorm(5, eps=1e-6)
+    torch.nn.init.normal_(ours.weight)
+    theirs.load_state_dict(ours.state_dict())
+    made = []
+    for norm in (ours, theirs):
+        x = torch.linspace(-2, 3, 30).view(2, 3, 5).requires_grad_()
+        out = norm(x)
+        (out * torch.arange(30.0).view(2, 3, 5)).sum().backward()
+        made.append((out, x.grad, norm.weight.grad))
+    for one, other in zip(*made, strict=True):
+        torch.testing.assert_close(one, other)
 
 
 def test_refiner_in_halves_equals_one_map_of_the_joined_width():
