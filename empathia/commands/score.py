@@ -77,7 +77,7 @@ def score(
     comparisons: list[SystemComparison] = []
     if len(systems) > 1 and bootstrap:
         try:
-            comparisons = compare_systems(systems, embed, bootstrap)
+            comparisons = compare_systems(systems, embed, bootstrap, reading)
         except NotAligned as error:
             path = sources[error.system]
             raise BadFile(path, error.problem, line=_line(path, error.id), hint=error.hint) from error
@@ -137,7 +137,7 @@ def reader() -> Reading:
         lambda contexts, replies: [levels(one) for one in perception.mechanisms(contexts, replies)],
         sentiment,
         f"perception-{version_of(perception.folder)}+vader",
-    )
+    ).remembered()
 
 
 def print_scores(scores: Mapping[str, Sequence[Score]], comparisons: Sequence[SystemComparison]) -> None:

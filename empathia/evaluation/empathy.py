@@ -7,7 +7,7 @@ for sentiment, the mean absolute error. The classifiers come in as functions, `p
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from ..core.errors import BadInput
 from ..core.taxonomy import LEVELS, MECHANISMS
 from ..core.types import Context, Score
 from .signature import sign
-from .significance import Array, Statistic, bootstrap, bootstrap_mean, bounded
+from .significance import Array, Statistic, bootstrap, bounded, ratio
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,19 @@ class Reading:
     mechanisms: Callable[[Sequence[Context], Sequence[str]], Sequence[Mapping[str, int]]]
     sentiment: Callable[[str], float]
     signature: str
+
+    def remembered(self) -> Reading:
+        """The same, reading each reply to a context once: gold replies come back with every system."""
+        known: dict[tuple[Context, str], Mapping[str, int]] = {}
+
+        def mechanisms(contexts: Sequence[Context], replies: Sequence[str]) -> list[Mapping[str, int]]:
+            asked = list(zip(contexts, replies, strict=True))
+            new = [pair for pair in dict.fromkeys(asked) if pair not in known]
+            if new:
+                known.update(zip(new, self.mechanisms([c for c, _ in new], [r for _, r in new]), strict=True))
+            return [known[pair] for pair in asked]
+
+        return replace(self, mechanisms=mechanisms)
 
 
 def empathy(
@@ -38,24 +51,36 @@ def empathy(
 ) -> list[Score]:
     """`…_f1` of each mechanism, shown or not; `…_f1_levels` over its three levels; `mechanisms_f1` and
     `mechanisms_f1_levels`, the means of the three; `sentiment_mae`. F1 in percent."""
-    if not len(contexts) == len(replies) == len(gold) or not replies:
-        raise BadInput(f"empathy needs a context and a gold reply per reply: {len(contexts)}, {len(gold)}")
-    labels = reading.mechanisms([*contexts, *contexts], [*replies, *gold])
     found = []
     for ending, classes in (("f1", 2), ("f1_levels", len(LEVELS))):
         signature = sign(
             conditions, n=len(replies), classes=classes, averaging="macro", reader=reading.signature, unit="%"
         )
-        tables = []
-        for name in MECHANISMS:
-            levels = np.minimum([label[name] for label in labels], classes - 1)
-            tables.append(_pairs(levels[len(replies) :], levels[: len(replies)], classes))
-            found.append(_scored(f"{name}_{ending}", tables[-1], macro_f1(classes), signature, resamples))
-        whole = np.concatenate(tables, axis=1)
-        found.append(_scored(f"mechanisms_{ending}", whole, _mean_f1(classes), signature, resamples))
+        for name, (rows, statistic) in mechanism_tables(contexts, replies, gold, reading, classes).items():
+            found.append(_scored(f"{name}_{ending}", rows, statistic, signature, resamples))
+    signature = sign(conditions, n=len(replies), reader=reading.signature)
+    return [*found, _scored("sentiment_mae", *sentiment_table(replies, gold, reading), signature, resamples)]
+
+
+def mechanism_tables(
+    contexts: Sequence[Context], replies: Sequence[str], gold: Sequence[str], reading: Reading, classes: int = 2
+) -> dict[str, tuple[Array, Statistic]]:
+    """For each mechanism, and for `mechanisms`, the mean of them: a row per reply, and macro-F1 as their statistic."""
+    if not len(contexts) == len(replies) == len(gold) or not replies:
+        raise BadInput(f"empathy needs a context and a gold reply per reply: {len(contexts)}, {len(gold)}")
+    labels = reading.mechanisms([*contexts, *contexts], [*replies, *gold])
+    tables: dict[str, tuple[Array, Statistic]] = {}
+    for name in MECHANISMS:
+        levels = np.minimum([label[name] for label in labels], classes - 1)
+        tables[name] = _pairs(levels[len(replies) :], levels[: len(replies)], classes), macro_f1(classes)
+    whole = np.concatenate([rows for rows, _ in tables.values()], axis=1)
+    return tables | {"mechanisms": (whole, _mean_f1(classes))}
+
+
+def sentiment_table(replies: Sequence[str], gold: Sequence[str], reading: Reading) -> tuple[Array, Statistic]:
+    """A row per reply, and the mean absolute error of its sentiment as their statistic."""
     errors = np.abs([reading.sentiment(r) - reading.sentiment(g) for r, g in zip(replies, gold, strict=True)])
-    score = Score("sentiment_mae", float(errors.mean()), sign(conditions, n=len(replies), reader=reading.signature))
-    return [*found, bounded(score, bootstrap_mean(errors, resamples)) if resamples else score]
+    return np.stack([errors, np.ones_like(errors)], axis=1), ratio
 
 
 def macro_f1(classes: int) -> Statistic:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from empathia.core.errors import BadInput
 from empathia.core.replies import SystemReply
 from empathia.core.types import Context
 from empathia.evaluation.calibration import calibration_error
+from empathia.evaluation.comparison import compare_systems
 from empathia.evaluation.empathy import Reading, empathy
 from empathia.evaluation.scorer import score_replies
 
@@ -48,11 +51,42 @@ def test_the_gold_itself_is_perfect_and_the_interval_holds_the_value() -> None:
     assert all("reader:test" in s.signature and "split:test" in s.signature for s in near)
 
 
+def test_two_systems_are_compared_mechanism_by_mechanism() -> None:
+    gold = ["er1", "ex1", "", "ip2"] * 10
+    rows = {
+        "good": [SystemReply(str(i), "good", Context.of("hi"), text, text) for i, text in enumerate(gold)],
+        "poor": [SystemReply(str(i), "poor", Context.of("hi"), "er1", text) for i, text in enumerate(gold)],
+    }
+    found = {c.metric: c for c in compare_systems(rows, resamples=200, reading=READING)}
+    assert "exploration_f1" not in {c.metric for c in compare_systems(rows, resamples=10)}
+    scored = {
+        name: {s.name: s.value for s in score_replies(own, bootstrap=0, reading=READING)} for name, own in rows.items()
+    }
+    for metric in ("emotional_reaction_f1", "exploration_f1", "mechanisms_f1", "sentiment_mae"):
+        difference = scored["good"][metric] - scored["poor"][metric]
+        assert found[metric].result.difference == pytest.approx(difference) and difference != 0
+        assert found[metric].result.p < 0.05
+
+
 def test_the_scorer_adds_it_where_there_is_gold() -> None:
     rows = [SystemReply(str(i), "s", Context.of("hi"), "er1 x", "er2 y") for i in range(3)]
     assert "mechanisms_f1" in {s.name for s in score_replies(rows, bootstrap=0, reading=READING)}
     bare = [SystemReply(str(i), "s", Context.of("hi"), "er1 x") for i in range(3)]
     assert "mechanisms_f1" not in {s.name for s in score_replies(bare, bootstrap=0, reading=READING)}
+
+
+def test_each_reply_to_a_context_is_read_once() -> None:
+    read: list[tuple[str, str]] = []
+
+    def mechanisms(contexts: Sequence[Context], replies: Sequence[str]) -> list[dict[str, int]]:
+        read.extend((context.last, reply) for context, reply in zip(contexts, replies, strict=True))
+        return [level(reply) for reply in replies]
+
+    reading = Reading(mechanisms, len, "test").remembered()
+    asked = [Context.of("hello"), Context.of("hello"), Context.of("bye")]
+    assert reading.mechanisms(asked, ["er1", "er1", "er1"]) == [level("er1")] * 3
+    assert reading.mechanisms(asked[1:], ["er1", "ex2"]) == [level("er1"), level("ex2")]
+    assert read == [("hello", "er1"), ("bye", "er1"), ("bye", "ex2")]
 
 
 def test_lengths_must_agree() -> None:
