@@ -30,6 +30,7 @@ from rich.table import Table
 from rich.text import Text
 
 from empathia import models
+from empathia.core.machine import cores
 from empathia.core.taxonomy import EMOTIONS, EMOTIONS_AND_INTENTS, MECHANISMS, RELATION_GROUPS
 from empathia.core.types import Context, Evidence, Example, Exemplar, Gold, Inference, Turn
 from empathia.decoding.contract import Decoding, Specials
@@ -264,7 +265,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         console.print(f"load average {os.getloadavg()[0]:.1f}: other programs are running, the figures will suffer")
     torch.set_num_threads(given.threads)
     sizes = QUICK if given.quick else Sizes()
-    machine = f"cores:{os.cpu_count()}|python:{platform.python_version()}|torch:{torch.__version__}"
+    machine = f"cores:{cores()}|python:{platform.python_version()}|torch:{torch.__version__}"
     clock = Clock(sizes.matmul, given.repeats, f"threads:{given.threads}|{machine}")
     figures = []
     with console.status("") as status:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from contextlib import contextmanager, nullcontext
 from empathia.companion import weights
 from empathia.companion.engines.contract import Sampling
 from empathia.companion.engines.llama import Llama
+from empathia.core.machine import cores
 from empathia.evaluation import board
 from empathia.evaluation.board import Figure
 
@@ -109,7 +109,7 @@ def main(argv: Sequence[str] | None = None) -> None:
                     [*command, "--tokens", str(options.tokens)], check=True, capture_output=True, text=True
                 )
             found[setting] = json.loads(done.stdout)
-        told = f"model:{model.stem}|cores:{os.cpu_count()}|tokens:{options.tokens}|rounds:{options.rounds}|{condition}"
+        told = f"model:{model.stem}|cores:{cores()}|tokens:{options.tokens}|rounds:{options.rounds}|{condition}"
         for setting, values in found.items():
             figures.append((f"engine-{setting}/prompt_{condition}", values["prompt"], "s", told))
             for n in CANDIDATES:

@@ -14,6 +14,7 @@ import random
 import time
 from collections.abc import Callable
 
+from empathia.core.machine import cores
 from empathia.core.replies import SystemReply
 from empathia.core.types import Context
 from empathia.evaluation import board
@@ -54,7 +55,7 @@ def main() -> None:
             load_average = f"{os.getloadavg()[0]:.1f}"
             print(f"{name:26} {clock:10} {value:7.2f} s   (load {load_average})")
             if record:
-                board.record("speed", f"{name}_{clock}", value, "s", f"{conditions}|cores:{os.cpu_count()}")
+                board.record("speed", f"{name}_{clock}", value, "s", f"{conditions}|cores:{cores()}")
 
 
 if __name__ == "__main__":

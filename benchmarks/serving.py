@@ -26,6 +26,7 @@ from pathlib import Path
 
 import httpx
 
+from empathia.core.machine import cores
 from empathia.evaluation import board
 from empathia.evaluation.board import Figure
 
@@ -212,7 +213,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     options += ["--model", given.model] if given.model else []
     options += ["--backend", given.backend] if given.backend else []
     who = given.model or ("backend" if given.backend else "default")
-    note = f"model:{who}|parallel:{given.parallel}|workers:{given.workers}|cores:{os.cpu_count()}"
+    note = f"model:{who}|parallel:{given.parallel}|workers:{given.workers}|cores:{cores()}"
     found = []
     for name, value, unit, signature in measure(options, given.seconds, given.minutes, note):
         print(f"{name:34} {value:10.2f} {unit:9} {signature}  (load {os.getloadavg()[0]:.1f})", flush=True)

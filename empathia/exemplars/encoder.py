@@ -7,7 +7,6 @@ is trained. `JoinedEncoder` reads the turns as one text, as LEMPEx does; it is t
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from ..core import places
 from ..core.config import build
 from ..core.errors import BadFile
 from ..core.files import existing, read_json
+from ..core.machine import cores
 from ..core.types import Context, Turn
 from ..perception.encoder import Encoder
 from ..perception.tokens import Reader, Tokens
@@ -145,7 +145,7 @@ class TunedEncoder:
             mean: Array = self._layers.states([tokens])[0].mean(0)
             return mean
 
-        with ThreadPoolExecutor(_cores()) as threads:
+        with ThreadPoolExecutor(cores()) as threads:
             rows = list(threads.map(vector, read_turns(self._reader, turns)))
         return normalised(np.array(rows, dtype=np.float32).reshape(len(rows), WIDTH))
 
@@ -161,7 +161,3 @@ def summed(split: Parts, turns_ND: Array, contexts: int, only: int | None = None
 def normalised(rows_ND: Array) -> Array:
     """Rows of length one."""
     return np.asarray(rows_ND / np.maximum(np.linalg.norm(rows_ND, axis=1, keepdims=True), 1e-9), dtype=np.float32)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -8,7 +8,6 @@ are divided by a temperature fitted on validation data (`calibration.json`).
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..core import places
 from ..core.errors import BadFile, BadInput, MissingFile
+from ..core.machine import cores
 from ..core.taxonomy import EMOTIONS, EMOTIONS_AND_INTENTS, MECHANISMS
 from ..core.types import Context, Evidence, Turn
 from .candidates import distances
@@ -38,7 +38,7 @@ class Perception:
 
     def __init__(self, folder: Path | None = None, threads: int | None = None) -> None:
         self.folder = folder or places.shipped() / "perception"
-        self.threads = threads or _cores()
+        self.threads = threads or cores()
         if not (self.folder / "tokenizer.json").exists():
             raise MissingFile(f"no perception weights in {self.folder}", "get a fresh copy of weights/perception")
         self.reader = Reader(self.folder / "tokenizer.json")
@@ -228,7 +228,3 @@ def _gelu(x: Array) -> Array:
 
     made: Array = x * ndtr(x).astype(np.float32)
     return made
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

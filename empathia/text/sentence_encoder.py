@@ -13,7 +13,6 @@ Shapes: N texts, T tokens, D width, H heads, K width of a head, F feed-forward w
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from threadpoolctl import ThreadpoolController
 from tokenizers import Tokenizer
 
 from ..core.errors import BadFile
+from ..core.machine import cores
 from ..core.packages import Package, fetch
 from ..core.places import cache
 
@@ -75,7 +75,7 @@ class SentenceEncoder:
         def fill(places: list[int]) -> None:
             vectors[places] = self._vectors(np.array([ids[place] for place in places]))
 
-        with self._one_call, self._blas.limit(limits=1), ThreadPoolExecutor(_cores()) as threads:
+        with self._one_call, self._blas.limit(limits=1), ThreadPoolExecutor(cores()) as threads:
             for _ in threads.map(fill, _batches([len(i) for i in ids])):
                 pass
         return vectors
@@ -229,8 +229,3 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         places, most = list(group), max(1, _BATCH_TOKENS // length)
         for start in range(0, len(places), most):
             yield places[start : start + most]
-
-
-def _cores() -> int:
-    """Cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -25,6 +25,7 @@ from types import ModuleType
 from typing import Any
 
 from ...core.errors import BadFile, BadInput
+from ...core.machine import cores
 from ...core.types import Stop
 from .contract import CONTEXT, EngineFailed, Generated, Prompt, PromptTooLong, Sampling, is_set
 from .pieces import Hear, Stopped, pieces
@@ -63,7 +64,7 @@ class Llama:
         given.flash_attn_type = llama.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
         given.n_batch = given.n_ubatch = _PIECE
         for cpu in (given.cpuparams, given.cpuparams_batch):
-            cpu.n_threads, cpu.poll = threads or min(_MOST_THREADS, _cores()), 0
+            cpu.n_threads, cpu.poll = threads or min(_MOST_THREADS, cores()), 0
         given.verbosity = 3 if log else -1
         given.warmup = given.fit_params = given.ui = given.endpoint_slots = False
         given.endpoint_metrics = True
@@ -240,8 +241,3 @@ def _fingerprint(path: Path) -> str:
         file.seek(max(0, size - edge))
         told.update(file.read(edge) + str(size).encode())
     return told.hexdigest()[:12]
-
-
-def _cores() -> int:
-    """Cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
