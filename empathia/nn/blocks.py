@@ -56,10 +56,11 @@ class Blocks:
 
     @classmethod
     def t5(cls, **changes: Any) -> Blocks:
-        """T5-small's layers at the width of the word vectors (LEMPEx)."""
+        """T5-small's layers at the width of the word vectors (LEMPEx). T5 scales no word vectors, but its own begin
+        √width long; ours are read in with length 1, so that scaling makes them as long."""
         values: dict[str, Any] = {
             "layers": 6, "heads": 6, "depth": 300, "hidden": 2048, "activation": "relu", "biases": "none",
-            "norm": "rms", "positions": "relative", "embedding_dropout": 0.1, "scale_embeddings": False,
+            "norm": "rms", "positions": "relative", "embedding_dropout": 0.1,
         }  # fmt: skip
         return cls(**{**values, **changes})
 
