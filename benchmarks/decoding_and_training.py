@@ -2,7 +2,7 @@
 
     python benchmarks/decoding_and_training.py [--record] [--run mime]
 
-Every system at its paper's size with random weights, on texts of random words: lengths and word frequencies are
+Every system at the size of its recipe with random weights, on texts of random words: lengths and word frequencies are
 drawn like EmpatheticDialogues', so no corpus is needed; evidence, for the systems that read it, likewise. Each
 repetition times the matmuls, then the same work; the ratio is that of the two medians. Decoded replies are forced to
 their full length, as the released code's always are; `--run` also times a trained run as it really answers, on 256
@@ -18,7 +18,7 @@ import platform
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
@@ -36,20 +36,20 @@ from empathia.core.types import Context, Evidence, Example, Exemplar, Gold, Infe
 from empathia.decoding.contract import Decoding, Specials
 from empathia.decoding.search import decode
 from empathia.evaluation import board
-from empathia.models.base import EmpatheticModel, ReplyLoss
+from empathia.models.base import EmpatheticModel
 from empathia.nn.blocks import Blocks
 from empathia.text.batches import Encoded, Encoder, See, bucketed, collate
 from empathia.text.vocabulary import Vocabulary
 from empathia.training.loop import Trainer
 from empathia.training.measure import generate
 from empathia.training.prepare import read_examples
-from empathia.training.recipe import Train
+from empathia.training.recipe import Recipe, Train
 from empathia.training.run import Run, open_run
 
 ROOT = Path(__file__).parents[1]
 UNIT = "× 50 matmuls"
 SEARCHES = {"greedy": Decoding(), "beam5": Decoding(method="beam", beam=5)}
-#: metric → the most it may be, for every system
+#: metric → the most it may be, for every system of one layer
 TARGETS = {
     "training_step": 0.19,
     "greedy_50_steps": 0.02,
@@ -62,7 +62,7 @@ TARGETS = {
 @dataclass(frozen=True)
 class Sizes:
     vocabulary: int = 23_295
-    blocks: Blocks = field(default_factory=Blocks)
+    blocks: Blocks | None = None  # None: each system's own
     training_batch: int = 16
     training_batches: int = 8  # of a repetition
     decoding_batch: int = 64
@@ -82,10 +82,11 @@ class Figure:
     ratio: float
     milliseconds: float
     signature: str
+    layers: int = 1
 
     @property
     def target(self) -> float | None:
-        return TARGETS.get(self.name.rpartition("/")[2])
+        return TARGETS.get(self.name.rpartition("/")[2]) if self.layers == 1 else None
 
 
 class Numbers(Vocabulary):
@@ -140,13 +141,13 @@ class Clock:
         self.left, self.right = torch.rand(2, size, size)
         self.repeats, self.conditions = repeats, conditions
 
-    def figure(self, name: str, work: Callable[[], object], count: int, conditions: str) -> Figure:
+    def figure(self, name: str, work: Callable[[], object], count: int, conditions: str, layers: int = 1) -> Figure:
         """`work` does `count` steps or samples; its first round is not counted."""
         self._matmuls()
         work()
         pairs = [(_seconds(self._matmuls), _seconds(work) / count) for _ in range(self.repeats)]
         unit, own = (median(times) for times in zip(*pairs, strict=True))
-        return Figure(name, own / unit, 1000 * own, f"{conditions}|{self.conditions}")
+        return Figure(name, own / unit, 1000 * own, f"{conditions}|{self.conditions}", layers)
 
     def _matmuls(self) -> None:
         for _ in range(50):
@@ -159,10 +160,12 @@ def _seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def built(name: str, sizes: Sizes, **changes: object) -> EmpatheticModel:
+def built(name: str, sizes: Sizes, **reply: int) -> EmpatheticModel:
+    """`reply`: other options of the reply's loss."""
     torch.manual_seed(0)
-    kind = models.find(name)
-    return kind(replace(kind.Config(), blocks=sizes.blocks, **changes), sizes.vocabulary)
+    config = Recipe.load(ROOT / "recipes" / f"{name}.toml").config
+    config = replace(config, blocks=sizes.blocks or config.blocks, reply=replace(config.reply, **reply))
+    return models.find(name)(config, sizes.vocabulary)
 
 
 def read_by(model: EmpatheticModel, count: int, sizes: Sizes, seed: int) -> list[Encoded]:
@@ -170,26 +173,29 @@ def read_by(model: EmpatheticModel, count: int, sizes: Sizes, seed: int) -> list
     return examples(count, sizes.vocabulary, seed, partial(model.see, model.config))
 
 
+def _size(model: EmpatheticModel, sizes: Sizes) -> str:
+    return f"vocabulary:{sizes.vocabulary}|width:{model.width}|layers:{model.config.blocks.layers}"
+
+
 def training_figures(name: str, sizes: Sizes, clock: Clock) -> Iterator[Figure]:
     """A step of the real loop, batches of similar length as it makes them: collating, losses, gradients, clipping,
     AdamW."""
-    rows = read_by(built(name, sizes), sizes.training_batch * sizes.training_batches, sizes, seed=1)
+    sampled, full = built(name, sizes), built(name, sizes, head=0)
+    rows = read_by(sampled, sizes.training_batch * sizes.training_batches, sizes, seed=1)
     batches = list(bucketed([len(e.words) + len(e.reply) for e in rows], sizes.training_batch))
-    how = f"batch:{sizes.training_batch}|vocabulary:{sizes.vocabulary}|width:{sizes.blocks.width}"
-    sampled = ReplyLoss()
-    for metric, loss, told in (
-        ("training_step", sampled, f"sampled-{sampled.head}+{sampled.sample}"),
-        ("training_step_full_softmax", replace(sampled, head=0), "full-softmax"),
+    how, layers = f"batch:{sizes.training_batch}|{_size(sampled, sizes)}", sampled.config.blocks.layers
+    reply = sampled.config.reply
+    for metric, model, told in (
+        ("training_step", sampled, f"sampled-{reply.head}+{reply.sample}"),
+        ("training_step_full_softmax", full, "full-softmax"),
     ):
-        trainer = Trainer(
-            built(name, sizes, reply=loss), Train(batch=sizes.training_batch), rows, rows[:1], Path("not written")
-        )
+        trainer = Trainer(model, Train(batch=sizes.training_batch), rows, rows[:1], Path("not written"))
 
         def work(trainer: Trainer = trainer) -> None:
             for batch in batches:
                 trainer._update(batch)
 
-        yield clock.figure(f"{name}/{metric}", work, len(batches), f"{how}|loss:{told}|data:synthetic")
+        yield clock.figure(f"{name}/{metric}", work, len(batches), f"{how}|loss:{told}|data:synthetic", layers)
 
 
 def decoding_figures(name: str, sizes: Sizes, clock: Clock) -> Iterator[Figure]:
@@ -197,7 +203,7 @@ def decoding_figures(name: str, sizes: Sizes, clock: Clock) -> Iterator[Figure]:
     model = built(name, sizes).eval()
     inputs, _ = collate(read_by(model, sizes.decoding_batch, sizes, seed=2))
     specials, steps = Specials.of(Vocabulary), sizes.decoding_steps
-    how = f"batch:{sizes.decoding_batch}|vocabulary:{sizes.vocabulary}|width:{sizes.blocks.width}|steps:{steps}"
+    how, layers = f"batch:{sizes.decoding_batch}|{_size(model, sizes)}|steps:{steps}", model.config.blocks.layers
     for search, plain in SEARCHES.items():
         forced = replace(plain, max_length=steps, min_length=steps)
 
@@ -207,7 +213,7 @@ def decoding_figures(name: str, sizes: Sizes, clock: Clock) -> Iterator[Figure]:
             decode(model, memory, specials, forced)
 
         yield clock.figure(
-            f"{name}/{search}_{steps}_steps", work, len(inputs), f"{how}|decoder:{forced}|data:synthetic"
+            f"{name}/{search}_{steps}_steps", work, len(inputs), f"{how}|decoder:{forced}|data:synthetic", layers
         )
 
 
@@ -215,7 +221,8 @@ def answering_figures(run: Run, sizes: Sizes, clock: Clock) -> Iterator[Figure]:
     """A trained run's replies from text to text, as `empathia generate` makes them."""
     everything = read_examples(run.recipe.data, "test")
     chosen = everything[:: max(1, len(everything) // sizes.answers)][: sizes.answers]
-    how = f"batch:{sizes.decoding_batch}|width:{run.model.config.blocks.width}|{run.conditions}|split:test"
+    blocks = run.model.config.blocks
+    how = f"batch:{sizes.decoding_batch}|width:{blocks.width}|layers:{blocks.layers}|{run.conditions}|split:test"
     for search, decoding in SEARCHES.items():
 
         def work(decoding: Decoding = decoding) -> None:
@@ -223,7 +230,7 @@ def answering_figures(run: Run, sizes: Sizes, clock: Clock) -> Iterator[Figure]:
                 pass
 
         conditions = f"{how}|contexts:{len(chosen)}|decoder:{decoding}"
-        yield clock.figure(f"{run.name}/{search}_answers", work, len(chosen), conditions)
+        yield clock.figure(f"{run.name}/{search}_answers", work, len(chosen), conditions, blocks.layers)
 
 
 def table(figures: Sequence[Figure]) -> Table:

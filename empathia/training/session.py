@@ -19,6 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from .. import models
 from ..core.errors import BadConfig, EmpathiaError
 from ..core.files import atomic, existing
+from ..core.machine import keep_memory
 from ..models.base import EmpatheticModel, System
 from ..text.vocabulary import Codec, Vocabulary
 from .checkpoint import load_weights
@@ -57,6 +58,7 @@ def train(
 ) -> Path:
     """Train `recipe` in `folder`, going on where an earlier session stopped; returns the folder."""
     check(recipe.train)
+    keep_memory()
     with processes() as group, ExitStack() as open_things:
         if group.first:
             _claim(folder, recipe, fresh)
