@@ -6,6 +6,8 @@ No pickle: a checkpoint from a stranger can hold nothing but numbers.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +43,8 @@ def save_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimiz
 def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
     """Put everything back; returns the saved progress."""
     tensors, metadata = _read(path)
-    try:
-        progress: dict[str, Any] = json.loads(metadata["progress"])
-        random = tensors.pop("random")
-    except (KeyError, json.JSONDecodeError) as error:
-        raise BadFile(path, "not a checkpoint", hint="delete it to start over") from error
+    progress = _progress(path, metadata)
+    random = tensors.pop("random")
     _fill(path, model, {n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")})
     state: dict[int, dict[str, Tensor]] = {}
     for name, tensor in tensors.items():
@@ -56,6 +55,12 @@ def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimiz
     optimizer.load_state_dict({"state": state, "param_groups": groups})
     torch.set_rng_state(random)
     return progress
+
+
+def read_progress(path: Path) -> dict[str, Any]:
+    """The saved progress alone."""
+    with _opened(path) as file:
+        return _progress(path, file.metadata() or {})
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
@@ -69,13 +74,27 @@ def weights_of(model: nn.Module) -> dict[str, Tensor]:
     return kept
 
 
-def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
     try:
         with safe_open(existing(path), framework="pt") as file:
-            names = list(file.keys())
-            return {name: file.get_tensor(name) for name in names}, file.metadata() or {}
+            yield file
     except (SafetensorError, OSError) as error:
         raise BadFile(path, f"damaged: {error}", hint="delete it to start over, or restore it") from error
+
+
+def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    with _opened(path) as file:
+        names = list(file.keys())
+        return {name: file.get_tensor(name) for name in names}, file.metadata() or {}
+
+
+def _progress(path: Path, metadata: dict[str, str]) -> dict[str, Any]:
+    try:
+        progress: dict[str, Any] = json.loads(metadata["progress"])
+    except (KeyError, json.JSONDecodeError) as error:
+        raise BadFile(path, "not a checkpoint", hint="delete it to start over") from error
+    return progress
 
 
 def _fill(path: Path, model: nn.Module, tensors: dict[str, Tensor]) -> None:

@@ -15,9 +15,9 @@ from ..core.errors import MissingFile, nearest
 from ..core.files import atomic
 from ..models.base import System
 from ..text.vocabulary import Codec, Vocabulary
-from .checkpoint import load_weights
-from .loop import WEIGHTS
-from .recipe import BaseRecipe, Recipe
+from .checkpoint import load_weights, read_progress
+from .loop import CHECKPOINT, WEIGHTS
+from .recipe import BaseRecipe, Recipe, Train
 
 CONFIG, VOCABULARY, CARD = "config.toml", "vocabulary.json", "card.md"
 
@@ -29,6 +29,7 @@ class Run:
     recipe: BaseRecipe
     vocabulary: Codec
     model: System
+    stopped: str = ""  # "4-of-5": the epochs behind it, where it has not come to the end of its recipe
 
     @property
     def conditions(self) -> str:
@@ -39,7 +40,8 @@ class Run:
         """The same for a figure under another vocabulary than the run's own."""
         data, train = self.recipe.data, self.recipe.train
         start = f"|from:{train.start_from}" if train.start_from else ""
-        return f"corpus:{data.corpus}|vocabulary:{vocabulary}|epochs:{train.epochs}|seed:{train.seed}{start}"
+        how = f"epochs:{self.stopped or train.epochs}|seed:{train.seed}{start}"
+        return f"corpus:{data.corpus}|vocabulary:{vocabulary}|{how}"
 
 
 def folder_of(name: str) -> Path:
@@ -74,7 +76,14 @@ def open_run(name: str) -> Run:
     vocabulary = Vocabulary.load(folder / VOCABULARY)
     model = models.find(recipe.model)(recipe.config, vocabulary.size)
     load_weights(folder / WEIGHTS, model)
-    return Run(folder.name, folder, recipe, vocabulary, model.eval())
+    return Run(folder.name, folder, recipe, vocabulary, model.eval(), stopped_at(folder, recipe.train))
+
+
+def stopped_at(folder: Path, train: Train) -> str:
+    """Where its checkpoint says that a run stopped; empty for one that ended, or that has no checkpoint."""
+    checkpoint = folder / CHECKPOINT
+    done = read_progress(checkpoint)["epoch"] if checkpoint.exists() else train.epochs
+    return "" if done == train.epochs else f"{done}-of-{train.epochs}"
 
 
 def write_card(run: Run, origin: str, lines: list[str]) -> None:

@@ -65,9 +65,19 @@ def test_a_run_begins_with_another_runs_weights_and_goes_on_after_a_cut(corpora)
     assert all(torch.allclose(first[name], after[name], atol=1e-6) for name in first)  # at a rate of next to nothing
     train(second, corpora / "second")
     run = open_run("second")
+    assert "|epochs:2|" in run.conditions
     assert run.vocabulary.words == open_run("first").vocabulary.words
     assert "from:first" in run.conditions
     assert "all weights from run 'first'" in (corpora / "second" / "card.md").read_text()
+
+
+def test_figures_of_a_run_that_was_stopped_say_so(corpora):
+    """An epoch is one update here. Stopped after the second, before it is validated: the weights are the first's."""
+    long = recipe("dailydialog", epochs=2)
+    train(long, corpora / "cut", stop_at=2)
+    assert "|epochs:1-of-2|" in open_run("cut").conditions
+    train(long, corpora / "cut")
+    assert "|epochs:2|" in open_run("cut").conditions
 
 
 def test_a_start_that_is_not_there_or_does_not_fit_is_one_clear_line(corpora):

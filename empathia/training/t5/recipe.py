@@ -14,7 +14,7 @@ from ...core.errors import BadConfig
 from ...text.vocabulary import Codec
 from ..processes import Processes
 from ..recipe import BaseRecipe, Data
-from ..run import Run
+from ..run import Run, stopped_at
 from ..session import Beginning, train
 from .model import T5, load
 from .pieces import Pieces, Turns
@@ -81,4 +81,5 @@ def _describe(folder: Path, pieces: Pieces, model: T5) -> None:
 def opened(values: Mapping[str, Any], folder: Path) -> Run:
     """A trained run; the folder that it began with is not needed any more."""
     pieces, model = load(folder)
-    return Run(folder.name, folder, T5Recipe.of(values), pieces, model.eval())
+    recipe = T5Recipe.of(values)
+    return Run(folder.name, folder, recipe, pieces, model.eval(), stopped_at(folder, recipe.train))
