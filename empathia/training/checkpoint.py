@@ -44,7 +44,9 @@ def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimiz
     """Put everything back; returns the saved progress."""
     tensors, metadata = _read(path)
     progress = _progress(path, metadata)
-    random = tensors.pop("random")
+    random = tensors.pop("random", None)
+    if random is None:
+        raise _foreign(path)
     _fill(path, model, {n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")})
     state: dict[int, dict[str, Tensor]] = {}
     for name, tensor in tensors.items():
@@ -93,8 +95,12 @@ def _progress(path: Path, metadata: dict[str, str]) -> dict[str, Any]:
     try:
         progress: dict[str, Any] = json.loads(metadata["progress"])
     except (KeyError, json.JSONDecodeError) as error:
-        raise BadFile(path, "not a checkpoint", hint="delete it to start over") from error
+        raise _foreign(path) from error
     return progress
+
+
+def _foreign(path: Path) -> BadFile:
+    return BadFile(path, "not a checkpoint", hint="delete it to start over")
 
 
 def _fill(path: Path, model: nn.Module, tensors: dict[str, Tensor]) -> None:

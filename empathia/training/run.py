@@ -80,7 +80,8 @@ def open_run(name: str) -> Run:
 
 
 def stopped_at(folder: Path, train: Train) -> str:
-    """Where its checkpoint says that a run stopped; empty for one that ended, or that has no checkpoint."""
+    """Where its checkpoint says that a run stopped, by hand or for want of patience; empty for one that went through
+    its recipe, or that has no checkpoint."""
     checkpoint = folder / CHECKPOINT
     done = read_progress(checkpoint)["epoch"] if checkpoint.exists() else train.epochs
     return "" if done == train.epochs else f"{done}-of-{train.epochs}"

@@ -2,6 +2,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from safetensors.torch import save  # noqa: E402
+
 from empathia import models  # noqa: E402
 from empathia.core.errors import BadConfig, BadFile  # noqa: E402
 from empathia.models.base import BaseConfig, ReplyLoss  # noqa: E402
@@ -67,6 +69,10 @@ def test_a_corrupt_or_foreign_checkpoint_is_named(tmp_path):
     path.write_bytes(b"not a checkpoint at all")
     with pytest.raises(BadFile, match="damaged"):
         made.resume()
+    for foreign in ({}, {"progress": "{}"}):  # tensors, but not all that a checkpoint has
+        path.write_bytes(save({"weight": torch.zeros(2)}, metadata=foreign))
+        with pytest.raises(BadFile, match="not a checkpoint"):
+            made.resume()
     other = models.find("transformer")(BaseConfig(BLOCKS), 31)
     save_checkpoint(path, other, torch.optim.AdamW(other.parameters()), {})
     with pytest.raises(BadFile, match="does not fit"):
