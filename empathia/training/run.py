@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .. import models
 from ..core import config, places
-from ..core.errors import MissingFile, nearest
+from ..core.errors import BadFile, MissingFile, nearest
 from ..core.files import atomic
 from ..models.base import System
 from ..text.vocabulary import Codec, Vocabulary
@@ -81,9 +81,12 @@ def open_run(name: str) -> Run:
 
 def stopped_at(folder: Path, train: Train) -> str:
     """Where its checkpoint says that a run stopped, by hand or for want of patience; empty for one that went through
-    its recipe, or that has no checkpoint."""
+    its recipe, or that has no checkpoint. A damaged one stops nobody from answering: then it is not known where."""
     checkpoint = folder / CHECKPOINT
-    done = read_progress(checkpoint)["epoch"] if checkpoint.exists() else train.epochs
+    try:
+        done = read_progress(checkpoint)["epoch"] if checkpoint.exists() else train.epochs
+    except BadFile:
+        done = "unknown"
     return "" if done == train.epochs else f"{done}-of-{train.epochs}"
 
 

@@ -78,6 +78,8 @@ def test_figures_of_a_run_that_was_stopped_say_so(corpora):
     assert "|epochs:1-of-2|" in open_run("cut").conditions
     train(long, corpora / "cut")
     assert "|epochs:2|" in open_run("cut").conditions
+    (corpora / "cut" / "checkpoint.safetensors").write_bytes(b"cut off by a full disk")
+    assert "|epochs:unknown-of-2|" in open_run("cut").conditions  # and it still answers
 
 
 def test_a_start_that_is_not_there_or_does_not_fit_is_one_clear_line(corpora):
