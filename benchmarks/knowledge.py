@@ -1,13 +1,14 @@
 """Whether the tails of the store and of the COMETs are those that people gave, on tuples nobody has learned from.
 
-    python benchmarks/knowledge.py [--heads N] [--comet FOLDER …] [--only NAME …] [--record]
+    python benchmarks/knowledge.py [--heads N] [--denied] [--comet FOLDER …] [--only NAME …] [--record]
 
 Held-out heads of ATOMIC that no learned tuple has (affect, behaviour), and held-out tuples of ConceptNet, whose heads
 may be known (physical, events). Of each head one relation per group is drawn; all its tails are right answers. Five
 tails are asked for: exact match of the first and of any of five, corpus BLEU-2 of the first against all right answers,
 and MiniLM's cosine to the nearest right answer, of the first and of the best of five. Systems: `store` over the tuples
 that may be learned from, `commonest` (the five commonest tails of the relation, whatever the event), our own COMET if
-it is trained, and any COMET named. Needs EMPATHIA_DATA.
+it is trained, and any COMET named. With `--denied` only heads of ATOMIC that tell of what does not happen, all of
+them. Needs EMPATHIA_DATA.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from empathia.core.types import Inference
 from empathia.evaluation import board
 from empathia.evaluation.board import Figure
 from empathia.knowledge import Inferrer, Store, store
+from empathia.knowledge.polarity import denied
 from empathia.knowledge.tails import best
 from empathia.knowledge.tuples import Known, here, missing, tuples
 from empathia.text import sentence_encoder
@@ -135,6 +137,7 @@ def embedded(encoder: SentenceEncoder, texts: Iterable[str]) -> dict[str, np.nda
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--heads", type=int, default=HEADS, help="held-out heads of each corpus, drawn at random")
+    parser.add_argument("--denied", action="store_true", help="only, and all, events told as not happening")
     parser.add_argument("--comet", type=Path, action="append", default=[], help="folder of a COMET; may be repeated")
     parser.add_argument("--only", action="append", help="only this system: store, commonest, comet")
     parser.add_argument("--record", action="store_true", help="put the figures on the board")
@@ -144,7 +147,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     if not (names := here()):
         raise missing()
     rows = list(tuples(names))
-    asked = questions(rows, options.heads)
+    if options.denied:
+        rows_asked = [row for row in rows if row.corpus == "atomic" and denied(row.head)]
+        asked, sample = questions(rows_asked, len(rows_asked)), "denied heads"
+    else:
+        asked, sample = questions(rows, options.heads), f"heads:{options.heads}"
     encoder = sentence_encoder.load()
 
     def learned() -> Store:
@@ -168,11 +175,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         for group in RELATION_GROUPS:
             own = [i for i, question in enumerate(asked) if question.group == group]
             if own:
-                conditions = f"{CORPORA[group]}-heldout|heads:{options.heads}|questions:{len(own)}|seed:{SEED}"
+                conditions = f"{CORPORA[group]}-heldout|{sample}|questions:{len(own)}|seed:{SEED}"
                 signature = f"{conditions}|{inferrer.signature}"
                 for metric, value in figures([asked[i] for i in own], [found[i] for i in own], vectors).items():
                     recorded.append(Figure(f"{name}/{group}_{metric}", value, "%", signature, command, commit))
-        conditions = f"questions:{len(asked)}|{inferrer.signature}|processor time, mean"
+        conditions = f"{sample}|questions:{len(asked)}|{inferrer.signature}|processor time, mean"
         recorded.append(Figure(f"{name}/question", spent, "ms", conditions, command, commit))
         for figure in recorded:
             if figure.name.startswith(f"{name}/"):

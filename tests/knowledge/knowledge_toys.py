@@ -20,6 +20,8 @@ personx loses personx's keys	xWant	to look under the bed	train
 personx loses personx's wallet	xReact	annoyed	train
 personx passes personx's exam	xReact	proud	train
 personx passes personx's exam	xAttr	hard-working	train
+personx does not pass personx's exam	xReact	downcast	train
+personx can not pass personx's exam	xReact	stuck	heldout
 personx bakes a cake	xNeed	buy flour	train
 personx bakes a cake	oReact	hungry	train
 personx loses personx's job	xReact	ashamed	heldout

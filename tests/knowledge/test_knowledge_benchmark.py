@@ -27,6 +27,7 @@ def test_only_unlearned_heads_are_asked_about(benchmark, tuples_here):
     asked = benchmark.questions(list(benchmark.tuples(["atomic", "conceptnet"])), 10)
     assert {(q.group, q.head, q.relation, q.right) for q in asked} == {
         ("affect", "personx quits personx's job", "xReact", ("free",)),
+        ("affect", "personx can not pass personx's exam", "xReact", ("stuck",)),
         ("behaviour", "personx quits personx's job", "xWant", ("to travel",)),
         ("physical", "cat", "CapableOf", ("purr",)),
         ("physical", "dog", "HasProperty", ("loyal",)),
@@ -57,3 +58,9 @@ def test_it_measures_the_store_beside_a_constant(benchmark, tuples_here, words_e
     assert shown["store/affect_answered"] == 100
     assert shown["store/physical_answered"] == 50  # nothing is learned about cats
     assert {"commonest/behaviour_tail_bleu_2", "store/question"} <= shown.keys()
+
+
+def test_events_that_do_not_happen_can_be_asked_about_alone(benchmark, tuples_here, words_encoder, capsys):
+    benchmark.main(["--denied", "--only", "store"])
+    shown = capsys.readouterr().out
+    assert "atomic-heldout|denied heads|questions:1|" in shown and "physical" not in shown

@@ -14,6 +14,7 @@ from empathia.core.errors import BadFile, BadInput, MissingFile
 from empathia.core.types import Context, Evidence
 from empathia.knowledge import RELATIONS, Store, building, evidence, infer, infer_all
 from empathia.knowledge import store as opened
+from empathia.knowledge.polarity import denied
 from empathia.knowledge.tails import best, gathered, tidy
 
 
@@ -27,6 +28,28 @@ def test_an_event_gets_the_tails_of_its_nearest_heads(store):
     assert {"worried", "ashamed"} <= set(texts(found, "xReact"))
     assert all(0 < tail.score <= 1 for tail in found)
     assert [tail.relation for tail in found] == sorted((t.relation for t in found), key=RELATIONS.index)
+
+
+@pytest.mark.parametrize(
+    ("event", "is_denied"),
+    [
+        ("personx is not invited to the party", True),
+        ("personx is n't friends anymore", True),
+        ("personx cannot find personx's keys", True),
+        ("personx didn't sleep", True),
+        ("nobody comes to personx's birthday", True),
+        ("personx has no money", True),
+        ("personx is invited to the party", False),
+        ("personx knots a tie", False),
+        ("personx can not wait for personx's wedding", False),
+        ("personx cannot stop crying", False),
+        ("personx could not be happier", False),
+        ("personx could n't have been happier", False),
+        ("personx cannot stop worrying and does not sleep", True),
+    ],
+)
+def test_what_is_told_as_not_happening(event, is_denied):
+    assert denied(event) == is_denied
 
 
 def test_the_same_tail_in_other_words_is_said_once(store):
@@ -107,7 +130,7 @@ def test_a_second_opening_makes_nothing_anew(store):
     again = opened()
     assert WordEncoder.calls == before
     assert again.folder == store.folder
-    assert len(again) == len(store) == 22
+    assert len(again) == len(store) == 24
 
 
 def test_other_data_gives_another_store(store, tuples_here):
