@@ -179,7 +179,7 @@ def main(argv: Sequence[str] | None = None) -> None:
                 signature = f"{conditions}|{inferrer.signature}"
                 for metric, value in figures([asked[i] for i in own], [found[i] for i in own], vectors).items():
                     recorded.append(Figure(f"{name}/{group}_{metric}", value, "%", signature, command, commit))
-        conditions = f"{sample}|questions:{len(asked)}|{inferrer.signature}|processor time, mean"
+        conditions = f"questions:{len(asked)}|{inferrer.signature}|processor time, mean"
         recorded.append(Figure(f"{name}/question", spent, "ms", conditions, command, commit))
         for figure in recorded:
             if figure.name.startswith(f"{name}/"):
