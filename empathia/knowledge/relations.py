@@ -12,6 +12,10 @@ RELATIONS: tuple[str, ...] = tuple(relation for group in RELATION_GROUPS.values(
 #: Relations of a thing; all others are relations of an event.
 OF_THINGS = frozenset(RELATION_GROUPS["physical"])
 
+#: What becomes its contrary with the event: «passes the exam» feels proud, «does not pass it» does not. What somebody
+#: needs or wants is about the same things either way.
+OF_POLARITY = frozenset(("xReact", "xAttr"))
+
 #: A relation as a person would say it; our own COMET reads and learns it so, too.
 SAID: dict[str, str] = {
     "xReact": "feels",

@@ -3,7 +3,7 @@
 An event's nearest heads (MiniLM, all compared) vote for their tails: a head of similarity s weighs
 ((s − floor) / (1 − floor))^sharpness. A tail's score is the share of all votes that it got times the similarity of
 the nearest head: similarity × support, between 0 and 1. For the relations of things the heads are the things that the
-event names, by their words.
+event names, by their words; for feelings and traits only heads vote that deny what the event denies.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from ..core.files import read_json
 from ..core.types import Inference
 from .building import CARD, FAISS, HEADS, STARTS, TAILS, TUPLES, Encoder, Progress, build
 from .events import spoken
-from .relations import OF_THINGS, RELATIONS
+from .polarity import denied
+from .relations import OF_POLARITY, OF_THINGS, RELATIONS
 from .tails import best, gathered, singular
 from .tuples import fingerprint, here, missing
 from .wordlists import listed
@@ -82,8 +83,9 @@ class Store:
             raise BadFile(folder, f"not a whole store: {error}", hint=again) from error
         # Unpacked, because one product for all relations is many times as fast as a search of the index for each.
         self._vectors_HD: NDArray[np.float32] = index.reconstruct_n(0, index.ntotal)
+        self._denied_H = np.array([denied(head) for head in self._heads])
         self.folder, self.learned = folder, learned
-        self.signature = f"store|{folder.name}" + ("|learned" if learned else "")
+        self.signature = f"store|{folder.name}|polarity:xReact,xAttr" + ("|learned" if learned else "")
         self._load = encoder
         self._encoder: Encoder | None = None
         self._of: dict[int, NDArray[np.bool_]] = {}
@@ -114,7 +116,7 @@ class Store:
         similarity_EH = vectors @ self._vectors_HD.T
         for relation in relations:
             place = RELATIONS.index(relation)
-            near = self._nearest(similarity_EH, place)
+            near = self._nearest(events, similarity_EH, place)
             for event, voters, own in zip(events, near, found, strict=True):
                 if relation in OF_THINGS:
                     named = [(head, 1.0) for head in self.things(event) if self._has(place)[head]]
@@ -136,7 +138,7 @@ class Store:
     def heads(self, event: str, relation: str) -> list[tuple[str, float]]:
         """The heads that speak for an event's tails, with their similarity: to see why."""
         similarity_1H = self._vectors([event]) @ self._vectors_HD.T
-        [near] = self._nearest(similarity_1H, RELATIONS.index(relation))
+        [near] = self._nearest([event], similarity_1H, RELATIONS.index(relation))
         return [(self._heads[head], similarity) for head, similarity in near]
 
     def _voted(self, relation: str, place: int, voters: Voters, most: int) -> list[Inference]:
@@ -156,10 +158,13 @@ class Store:
             if relation == place and (learned or not self.learned):
                 yield self._tails[tail]
 
-    def _nearest(self, similarity_EH: NDArray[np.float32], place: int) -> list[Voters]:
+    def _nearest(self, events: Sequence[str], similarity_EH: NDArray[np.float32], place: int) -> list[Voters]:
         """For each event the heads nearest to it that have tails of that relation, nearest first."""
         having = np.flatnonzero(self._has(place))
         scores_EV = similarity_EH[:, having]
+        if RELATIONS[place] in OF_POLARITY:
+            denied_E = np.array([denied(event) for event in events])
+            scores_EV[denied_E[:, None] != self._denied_H[having]] = 0.0
         heads_EV = np.broadcast_to(having, scores_EV.shape)
         if len(having) > VOTERS:
             nearest_EV = np.argpartition(scores_EV, -VOTERS, axis=1)[:, -VOTERS:]

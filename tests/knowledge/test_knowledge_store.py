@@ -30,6 +30,17 @@ def test_an_event_gets_the_tails_of_its_nearest_heads(store):
     assert [tail.relation for tail in found] == sorted((t.relation for t in found), key=RELATIONS.index)
 
 
+def test_what_did_not_happen_takes_nothing_from_what_did(store):
+    """By words alone both heads are near to both events."""
+    passed = texts(infer(store, "I passed my exam"), "xReact")
+    assert passed[0] == "proud" and not {"downcast", "stuck"} & set(passed)
+    assert set(texts(infer(store, "I did not pass my exam"), "xReact")) == {"downcast", "stuck"}
+    never = infer(store, "I never lost my job")
+    assert not texts(never, "xReact")  # nothing is better than the contrary
+    assert texts(never, "xWant")  # that is about jobs all the same
+    assert all("not" in head for head, _ in store.heads("personx does not pass personx's exam", "xReact"))
+
+
 @pytest.mark.parametrize(
     ("event", "is_denied"),
     [
