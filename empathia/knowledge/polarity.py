@@ -12,9 +12,11 @@ from .wordlists import listed
 
 _DENIALS = listed("denials")
 #: «cannot wait», «could not be happier», «cannot stop crying»: said with a not, and nothing is denied.
-_NO_DENIAL = re.compile(rf"\b(?:not|never|n't) (?:be |have been |been )?(?:{'|'.join(sorted(listed('not_denied')))})\b")
+_NO_DENIAL = re.compile(
+    r"\b(?:can|could) ?(?:not|n't|'t) (?:wait|believe|stop|(?:be|have been) (?:more|better|happier|prouder|gladder))\b"
+)
 
 
 def denied(event: str) -> bool:
-    words = _NO_DENIAL.sub(" ", event.lower().replace("cannot", "can not")).split()
+    words = _NO_DENIAL.sub(" ", event.lower()).split()
     return any(word in _DENIALS or word.endswith("n't") for word in words)

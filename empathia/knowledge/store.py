@@ -85,7 +85,8 @@ class Store:
         self._vectors_HD: NDArray[np.float32] = index.reconstruct_n(0, index.ntotal)
         self._denied_H = np.array([denied(head) for head in self._heads])
         self.folder, self.learned = folder, learned
-        self.signature = f"store|{folder.name}|polarity:xReact,xAttr" + ("|learned" if learned else "")
+        polar = ",".join(relation for relation in RELATIONS if relation in OF_POLARITY)
+        self.signature = f"store|{folder.name}|polarity:{polar}" + ("|learned" if learned else "")
         self._load = encoder
         self._encoder: Encoder | None = None
         self._of: dict[int, NDArray[np.bool_]] = {}

@@ -57,6 +57,11 @@ def test_what_did_not_happen_takes_nothing_from_what_did(store):
         ("personx could not be happier", False),
         ("personx could n't have been happier", False),
         ("personx cannot stop worrying and does not sleep", True),
+        ("personx can't stop crying", False),
+        ("persony does not stop at the light", True),
+        ("persony does not believe personx", True),
+        ("personx is not better", True),
+        ("personx fails the test", True),
     ],
 )
 def test_what_is_told_as_not_happening(event, is_denied):
